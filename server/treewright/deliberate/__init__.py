@@ -1,0 +1,1 @@
+"""The deliberation engine: sessions walked through stages."""

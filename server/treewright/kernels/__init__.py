@@ -1,0 +1,1 @@
+"""Fresh Jupyter kernels with limits and typed outcomes."""

@@ -1,0 +1,1 @@
+"""Providers of language models, and tolerant parsing of what they return."""

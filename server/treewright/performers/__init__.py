@@ -1,0 +1,1 @@
+"""Whoever fills tasks in."""

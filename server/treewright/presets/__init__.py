@@ -1,0 +1,1 @@
+"""Presets, field profiles and framings: schema, loader, validator."""

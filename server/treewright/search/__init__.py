@@ -1,0 +1,1 @@
+"""The code-branch search engine."""

@@ -1,0 +1,1 @@
+"""Journal, documents, index, locks, configuration, ledger: everything kept on disk."""

@@ -1,0 +1,1 @@
+"""Surfaces translate a protocol to the facade and back."""

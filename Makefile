@@ -1,0 +1,81 @@
+# Everything a person or a machine does with this checkout. `make help` lists it.
+# Needs Python 3.11 or newer, Node.js 20 or newer, make and git; the rest is set up by itself, and only once.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+# The first Python on PATH that is new enough; name another with `make PYTHON=/path/to/python ...`.
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+  if $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then command -v $$p; break; fi; done)
+endif
+
+BIN := .venv/bin
+TARGET ?= docs/examples/flawed-shop
+ARGS ?=
+# Two workers suit the two cores of the smallest machine in use; more gain nothing there.
+JOBS ?= 2
+PYTEST := PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest
+EXTENSION := $(wildcard extension/package.json)
+
+.PHONY: help audit test check format lint types extension-check extension-test soak bench pins clean runtime dev node
+
+help: ## list what can be made
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+audit: runtime ## audit TARGET=path offline (without TARGET: a small flawed sample project)
+	@$(BIN)/treewright audit "$(TARGET)" $(ARGS)
+
+test: dev node lint types extension-check extension-test ## every gate: set-up, linters, types, all tests
+	@$(PYTEST) -q -n $(JOBS) -m "not soak and not bench" tests $(ARGS)
+
+check: dev node lint types extension-check ## the fast inner loop: linters, types, quick unit tests
+	@$(PYTEST) -q -n $(JOBS) -m "not slow and not soak and not bench" tests/unit $(ARGS)
+
+format: dev ## format the code and mend what the linter can mend
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
+
+soak: dev ## the long form of the tests (hours)
+	@$(PYTEST) -q --timeout=0 -m soak tests $(ARGS)
+
+bench: dev ## measure what docs/benchmarks reports
+	@$(PYTEST) -q --timeout=0 -m bench -s tests $(ARGS)
+
+pins: dev ## resolve requirements/*.txt anew from pyproject.toml and requirements/*.in
+	@set -e; lock() { $(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+	  --no-header --no-emit-index-url --no-emit-find-links "$$@"; }; \
+	lock pyproject.toml -o requirements/runtime.txt; \
+	lock requirements/build.in -c requirements/runtime.txt -o requirements/build.txt; \
+	lock requirements/dev.in -o requirements/dev.txt
+
+clean: ## remove everything that was made here (the next command sets up again)
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build extension/node_modules extension/dist
+	find server tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
+
+lint: dev
+	@$(BIN)/ruff check --quiet . && $(BIN)/ruff format --check --quiet .
+
+types: dev
+	@$(BIN)/mypy --no-error-summary
+
+extension-check: node
+ifneq ($(EXTENSION),)
+	@cd extension && npm run --silent --if-present lint && npm run --silent --if-present typecheck
+endif
+
+extension-test: node
+ifneq ($(EXTENSION),)
+	@cd extension && npm run --silent --if-present test:unit
+endif
+
+runtime dev: python-found
+	@"$(PYTHON)" tools/environment.py $@
+
+node: python-found
+	@"$(PYTHON)" tools/environment.py node
+
+.PHONY: python-found
+python-found:
+	@if [ -z "$(PYTHON)" ]; then \
+	  echo "Treewright needs Python 3.11 or newer, and none was found on PATH." >&2; \
+	  echo "Install one, or name it: make PYTHON=/path/to/python3.12 ..." >&2; exit 1; fi

@@ -90,6 +90,7 @@ class Derivation(Frozen):
 class Event(Frozen):
     """Something that happened; `at` is UTC in ISO 8601, stamped by whoever journals it."""
 
+    type: str
     at: str = ""
 
 
@@ -186,16 +187,23 @@ class FramingReopened(Event):
     reason: str
 
 
-class NodeDrafted(Event):
-    type: Literal["node_drafted"] = "node_drafted"
+class Draft(Frozen):
+    """A child that a framing's answer brings: which proposal it is, and its id."""
+
     node: str
-    parent: str
-    framing: str
-    attempt: int
     index: int
     statement: str
     position: str = ""
-    rerouted_from: str = ""
+
+
+class FramingAdmitted(Event):
+    """The usable proposals of a framing become children; in the order A to L, whatever the order of arrival."""
+
+    type: Literal["framing_admitted"] = "framing_admitted"
+    node: str
+    framing: str
+    drafts: list[Draft] = Field(default_factory=list)
+    dropped: list[dict[str, Any]] = Field(default_factory=list)
 
 
 class NodeDerived(Event):
@@ -243,10 +251,13 @@ class RerouteVoided(Event):
     reason: str
 
 
-class NodeSuperseded(Event):
-    type: Literal["node_superseded"] = "node_superseded"
+class NodeRerouted(Event):
+    """A sibling that can be filled replaces a blocked node (rule F8)."""
+
+    type: Literal["node_rerouted"] = "node_rerouted"
     node: str
     by: str
+    proposals: list[Proposal]
 
 
 class NodeUnresolved(Event):
@@ -296,6 +307,8 @@ class RoundClosed(Event):
     new_nodes: int
     new_converging: int
     conditions: list[ConditionState]
+    ending: Status | None = None
+    reason: str = ""
 
 
 class Summarised(Event):
@@ -356,14 +369,14 @@ AnyEvent = Annotated[
     | ProposalsChecked
     | FramingVoided
     | FramingReopened
-    | NodeDrafted
+    | FramingAdmitted
     | NodeDerived
     | NodeChecked
     | NodeBlocked
     | VerdictGiven
     | ReroutesOpened
     | RerouteVoided
-    | NodeSuperseded
+    | NodeRerouted
     | NodeUnresolved
     | NodeMerged
     | PassClosed
@@ -392,10 +405,7 @@ def event_from_json(data: bytes | str) -> AnyEvent:
 
 
 def event_to_json(event: Event) -> bytes:
-    """Return an event as one line of JSON, without fields that have their default value (but with `type`)."""
-    text = event.model_dump_json(exclude_defaults=True)
-    return (
-        f'{{"type":"{event.type}",{text[1:]}'.encode()
-        if text != "{}"
-        else f'{{"type":"{event.type}"}}'.encode()
-    )  # type: ignore[attr-defined]
+    """Return an event as one line of JSON: its `type` and what differs from the defaults."""
+    body = event.model_dump_json(exclude_defaults=True)
+    head = f'{{"type":"{event.type}"'
+    return (head + "}" if body == "{}" else f"{head},{body[1:]}").encode()

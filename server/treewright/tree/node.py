@@ -18,12 +18,18 @@ class Phase(StrEnum):
     """waits to be derived"""
     DERIVED = "derived"
     """waits for its citations and numbers to be checked"""
+    CHECKED = "checked"
+    """waits for its verdict"""
     FAULTY = "faulty"
     """waits to be revised"""
     BLOCKED = "blocked"
     """waits to be rerouted"""
     REROUTING = "rerouting"
     """a sibling that can be filled has been asked for"""
+    EXTERNAL = "external"
+    """waits for addresses of the external cross-check (X)"""
+    EXTERNAL_CHECK = "external_check"
+    """waits for those addresses to be fetched and checked"""
     SETTLED = "settled"
     """has a verdict, or is superseded or unresolved"""
 
@@ -43,8 +49,8 @@ class Node:
         scores: five integers 0 to 3 in the preset's order, once derived.
         revision: how often it was derived, 0 before the first.
         failures: performer failures on the current step.
-        answer_at: journal offset of the answer that proposed it; -1 when it has none.
-        answer_index: which proposal of that answer.
+        answer_at: journal offset of the event that holds its proposal; -1 when it has none.
+        answer_index: which proposal of that event.
         derived_at, checked_at, external_at: journal offsets of the latest bodies; -1 before.
         children: ids in the order drafted.
         expanded: its pass has closed.

@@ -1,0 +1,318 @@
+"""Locks between processes: short critical sections, and the lock that a run's writer holds.
+
+Editor, terminal and MCP server on one machine at the same time is normal use. The system releases a lock when its
+holder dies. One case is left: a child forked by the holder can keep the lock's descriptor alive after its parent's
+death; then the recorded holder is dead while the lock is held, and the lock file is replaced.
+"""
+
+import contextlib
+import os
+import platform
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from treewright.errors import StoreError
+from treewright.store.durable import PRIVATE_FILE, replace_file, shown, storage_error
+from treewright.store.strict_json import decode_object
+
+_FIRST_WAIT_S = 0.0005
+_LONGEST_WAIT_S = 0.02
+_LOCK = "run.lock"
+_GUARD = "run.lock.guard"
+_HOLDER = "run.holder.json"
+_STOP = "stop.request.json"
+
+Record = TypeVar("Record", bound=BaseModel)
+
+_held: set[int] = set()
+_held_turn = threading.Lock()
+
+
+class Holder(BaseModel):
+    """Who holds a run's lock.
+
+    Attributes:
+        pid: the process.
+        started: when the process began, in seconds since 1970, to tell it from a later one with the same id.
+        host: the machine's name.
+        space: the process id namespace; ids of another one say nothing here.
+        surface: `cli`, `lsp`, `mcp` or another word for what the process is to the user.
+        since: when the lock was taken, in seconds since 1970.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    pid: int
+    started: float
+    host: str
+    space: str = ""
+    surface: str
+    since: float
+
+    def named(self) -> str:
+        """Return the holder as messages name it."""
+        return f"{self.surface} (process {self.pid} on {self.host})"
+
+
+class StopRequest(BaseModel):
+    """A wish, left in a run's folder, that whoever drives the run stop it.
+
+    Attributes:
+        surface: who asks: `cli`, `lsp`, `mcp`.
+        pid: the asking process.
+        at: when, in seconds since 1970.
+        reason: the user's words; may be empty.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    surface: str
+    pid: int
+    at: float
+    reason: str = ""
+
+
+@contextlib.contextmanager
+def exclusive(path: Path, timeout: float = 30.0) -> Iterator[None]:
+    """Hold a file lock for a short piece of work, among threads and processes.
+
+    Args:
+        path: the lock file; made when missing, and left there for good.
+        timeout: how long to wait for others, in seconds.
+
+    Raises:
+        StoreError: `lock_timeout`, or the file cannot be made.
+    """
+    descriptor = _open_lock(path)
+    try:
+        end = time.monotonic() + timeout
+        wait = _FIRST_WAIT_S
+        while not _try_lock(descriptor):
+            if time.monotonic() > end:
+                raise StoreError(
+                    "lock_timeout",
+                    f"{shown(path)} stayed locked for {timeout:g} s.",
+                    "Another Treewright process is busy or stuck; try again, or end it.",
+                    {"path": str(path)},
+                )
+            time.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT_S)
+        yield
+    finally:
+        _close_lock(descriptor)
+
+
+class RunLock:
+    """The right to write to one run, held while a runner or a submit is at work."""
+
+    def __init__(self, folder: Path, descriptor: int, holder: Holder) -> None:
+        """Take over a lock that is held; use `take`."""
+        self.folder = folder
+        self.holder = holder
+        self._descriptor = descriptor
+
+    @classmethod
+    def take(cls, folder: Path, surface: str) -> Self:
+        """Take a run's lock at once or not at all.
+
+        Args:
+            folder: the run's folder.
+            surface: what this process is to the user: `cli`, `lsp`, `mcp`.
+
+        Raises:
+            StoreError: `run_locked`, naming the holder; or the folder cannot be written to.
+        """
+        own = _this_process(surface)
+        # Under the guard nobody is between taking the lock and recording it, so what the record says is true.
+        with exclusive(folder / _GUARD):
+            descriptor = _open_lock(folder / _LOCK)
+            if not _try_lock(descriptor):
+                _close_lock(descriptor)
+                recorded = _read(folder / _HOLDER, Holder)
+                if recorded is None or _alive(recorded):
+                    raise _refusal(folder, recorded)
+                (folder / _LOCK).unlink(missing_ok=True)
+                descriptor = _open_lock(folder / _LOCK)
+                if not _try_lock(descriptor):  # pragma: no cover - a new file that nobody else can have
+                    _close_lock(descriptor)
+                    raise _refusal(folder, recorded)
+            try:
+                replace_file(folder / _HOLDER, [own.model_dump_json().encode()], durable=False)
+            except StoreError:
+                _close_lock(descriptor)
+                raise
+        return cls(folder, descriptor, own)
+
+    def release(self) -> None:
+        """Give the lock back; may be called twice."""
+        if self._descriptor < 0:
+            return
+        with contextlib.suppress(OSError):  # the folder may be gone or read-only by now
+            (self.folder / _HOLDER).unlink(missing_ok=True)
+        _close_lock(self._descriptor)
+        self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        """Return the lock."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the lock back."""
+        self.release()
+
+
+def run_holder(folder: Path) -> Holder | None:
+    """Return who holds a run's lock, or None when nobody that lives does.
+
+    Args:
+        folder: the run's folder. Nothing is written there.
+    """
+    recorded = _read(folder / _HOLDER, Holder)
+    return recorded if recorded and _alive(recorded) else None
+
+
+def request_stop(folder: Path, surface: str, reason: str = "") -> StopRequest:
+    """Ask whoever drives a run to stop it.
+
+    Raises:
+        StoreError: the folder cannot be written to.
+    """
+    request = StopRequest(surface=surface, pid=os.getpid(), at=time.time(), reason=reason)
+    replace_file(folder / _STOP, [request.model_dump_json().encode()])
+    return request
+
+
+def stop_requested(folder: Path) -> StopRequest | None:
+    """Return the stop request that lies in a run's folder, if any; cheap enough to poll ten times a second."""
+    path = folder / _STOP
+    if not path.exists():
+        return None
+    return _read(path, StopRequest) or StopRequest(surface="unknown", pid=0, at=0.0)
+
+
+def clear_stop(folder: Path) -> None:
+    """Remove a stop request: it was honoured, or the run is being resumed.
+
+    Raises:
+        StoreError: the folder cannot be written to.
+    """
+    try:
+        (folder / _STOP).unlink(missing_ok=True)
+    except OSError as fault:
+        raise storage_error(fault, folder / _STOP, "remove") from fault
+
+
+def _refusal(folder: Path, holder: Holder | None) -> StoreError:
+    name = holder.named() if holder else "another process"
+    return StoreError(
+        "run_locked",
+        f"The run in {shown(folder)} is being written by {name}.",
+        "Wait for it, or ask it to stop with `treewright stop`.",
+        {"path": str(folder), "holder": holder.model_dump() if holder else None},
+    )
+
+
+def _open_lock(path: Path) -> int:
+    try:
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(path, flags, PRIVATE_FILE)
+    except OSError as fault:
+        raise storage_error(fault, path, "lock") from fault
+    with _held_turn:
+        _held.add(descriptor)
+    return descriptor
+
+
+def _try_lock(descriptor: int) -> bool:
+    import portalocker  # 50 ms; only who writes pays them
+
+    try:
+        portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
+        return False
+    except portalocker.LockException as fault:
+        raise StoreError(
+            "storage_failed",
+            f"This file system does not lock files: {fault}.",
+            "Choose a local folder, with --out or TREEWRIGHT_HOME.",
+        ) from fault
+    return True
+
+
+def _close_lock(descriptor: int) -> None:
+    import portalocker
+
+    with _held_turn:
+        _held.discard(descriptor)
+    try:
+        # Said outright: a forked child may share the descriptor, and closing ours alone would leave it locked.
+        with contextlib.suppress(portalocker.LockException, OSError):
+            portalocker.unlock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _forget_in_child() -> None:
+    """Close the parent's locks in a forked child, so that they end with the parent."""
+    global _held_turn  # noqa: PLW0603 - the parent's lock may have been copied while it was held
+    _held_turn = threading.Lock()
+    for descriptor in _held:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    _held.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
+
+
+def _this_process(surface: str) -> Holder:
+    import psutil
+
+    pid = os.getpid()
+    return Holder(
+        pid=pid,
+        started=psutil.Process(pid).create_time(),
+        host=platform.node(),
+        space=_space(),
+        surface=surface,
+        since=time.time(),
+    )
+
+
+def _space() -> str:
+    try:
+        return str(Path("/proc/self/ns/pid").readlink())
+    except OSError:
+        return ""
+
+
+def _alive(holder: Holder) -> bool:
+    """Tell whether a recorded holder lives; one that cannot be seen from here counts as living."""
+    import psutil
+
+    if holder.host != platform.node() or holder.space != _space():
+        return True
+    try:
+        process = psutil.Process(holder.pid)
+        started = process.create_time()
+        return bool(abs(started - holder.started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
+def _read(path: Path, kind: type[Record]) -> Record | None:
+    try:
+        return kind.model_validate(decode_object(path.read_bytes()))
+    except (OSError, ValueError):
+        return None

@@ -173,20 +173,6 @@ class ProposalsChecked(Event):
     reasons: list[str] = Field(default_factory=list)
 
 
-class FramingVoided(Event):
-    type: Literal["framing_voided"] = "framing_voided"
-    node: str
-    framing: str
-    reason: str
-
-
-class FramingReopened(Event):
-    type: Literal["framing_reopened"] = "framing_reopened"
-    node: str
-    framing: str
-    reason: str
-
-
 class Draft(Frozen):
     """A child that a framing's answer brings: which proposal it is, and its id."""
 
@@ -367,8 +353,6 @@ AnyEvent = Annotated[
     | RoundStarted
     | FramingAnswered
     | ProposalsChecked
-    | FramingVoided
-    | FramingReopened
     | FramingAdmitted
     | NodeDerived
     | NodeChecked

@@ -15,6 +15,13 @@ from treewright.tree.node import Node, Phase
 from treewright.tree.passes import FramingState, FramingStep, Pass
 from treewright.tree.run import Caps, Role, Status
 
+FRAMING_TRIES = 2
+"""A framing that returns nothing usable is asked again once, then void (contract: exploration, 3)."""
+HIGH_RISK_TRIES = 3
+"""Framing K is void only after three tries (contract: exploration, 7)."""
+STEP_TRIES = 2
+"""Failures of the performer on one step of a node before the node is blocked."""
+
 _IDLE = (Phase.SETTLED, Phase.BLOCKED)
 _STATES = (CitationState.VERIFIED, CitationState.CORRECTED, CitationState.WEAK, CitationState.UNVERIFIED)
 
@@ -55,7 +62,7 @@ class Spend:
 
 @dataclass(slots=True)
 class Record:
-    """A framing that brought no child: what it examined or why it is void; the body is at `at` in the journal."""
+    """A framing that brought no child: what it examined or why it is void; the body is event `at`."""
 
     node: str
     framing: str
@@ -72,7 +79,7 @@ class Tree:
         status, reason, details: where the run stands.
         caps, options: as last set.
         nodes: by id; the root is there from the start.
-        grounded_at: journal offset of the accepted root; -1 before.
+        grounded_at: number of the event of the accepted root; -1 before.
         ground_attempts: answers to `ground` so far.
         root_checked: the root's citations were checked.
         passes: open passes by the node they expand.
@@ -86,9 +93,9 @@ class Tree:
         void_passes: nodes whose pass is void, with the reason.
         high_risk: whether condition 5 holds.
         ending: the status decided at the last round's close; None before.
-        summarised_at: journal offset of the summary; -1 before.
-        failures, notes: journal offsets of failed tasks and notes.
-        glossary_at: journal offset of the settled glossary; -1 before.
+        summarised_at: number of the event of the summary; -1 before.
+        failures, notes: numbers of the events of failed tasks and notes.
+        glossary_at: number of the event of the settled glossary; -1 before.
         spend: totals.
         events: how many events were folded.
     """
@@ -157,7 +164,7 @@ class Tree:
 
         Args:
             event: any of `AnyEvent`.
-            at: where its line starts in the journal, in bytes; bodies are read from there later.
+            at: the event's number in the journal, from 1; bodies are read back by it.
         """
         self.events += 1
         handler = _HANDLERS.get(type(event))
@@ -260,6 +267,8 @@ def _node_seeded(tree: Tree, event: e.NodeSeeded, at: int) -> None:
 
 def _round_started(tree: Tree, event: e.RoundStarted, _at: int) -> None:
     tree.rounds.append(Round(event.number, list(event.frontier), event.framings))
+    tree.summarised_at = -1
+    tree.summary_failures = 0
     for node in event.frontier:
         tree.passes[node] = Pass.opened(node, event.number, event.framings)
         tree.frontier.pop(node, None)
@@ -286,7 +295,7 @@ def _framing_answered(tree: Tree, event: e.FramingAnswered, at: int) -> None:
         if event.framing == "K" and event.node == ROOT:
             tree.high_risk = True
     else:
-        state.fail(event.reason or "no usable answer")
+        _fail_framing(tree, home, event.framing, event.reason or "no usable answer", at)
     tree._watch(home)
 
 
@@ -299,19 +308,19 @@ def _proposals_checked(tree: Tree, event: e.ProposalsChecked, at: int) -> None:
         state.step = FramingStep.CHECKED
         _fired(tree, event.node, event.framing, "answered")
     else:
-        state.fail("; ".join(event.reasons) or "no proposal survived its check")
+        _fail_framing(tree, home, event.framing, "; ".join(event.reasons) or "no usable proposal", at)
     tree._watch(home)
 
 
-def _framing_voided(tree: Tree, event: e.FramingVoided, at: int) -> None:
-    if (found := _framing(tree, event)) is None:
-        return
-    home, state = found
-    state.step = FramingStep.VOID
-    state.reason = event.reason
-    tree.records.append(Record(event.node, event.framing, "void", event.reason, at))
-    _fired(tree, event.node, event.framing, "void")
-    tree._watch(home)
+def _fail_framing(tree: Tree, home: Pass, letter: str, reason: str, at: int) -> None:
+    """Count an unusable answer; after the last try the framing is void (contract: exploration, 3 and 7)."""
+    state = home.framings[letter]
+    tries = HIGH_RISK_TRIES if letter == "K" else FRAMING_TRIES
+    state.fail(reason)
+    if state.tries >= tries:
+        state.step = FramingStep.VOID
+        tree.records.append(Record(home.node, letter, "void", reason, at))
+        _fired(tree, home.node, letter, "void")
 
 
 def _fired(tree: Tree, node: str, framing: str, how: str) -> None:
@@ -478,8 +487,6 @@ def _caps_changed(tree: Tree, event: e.CapsChanged, _at: int) -> None:
     if tree.ending is not None and not tree.status.final:
         tree.ending = None
         tree.ending_reason = ""
-        tree.summarised_at = -1
-        tree.summary_failures = 0
 
 
 def _spend_recorded(tree: Tree, event: e.SpendRecorded, _at: int) -> None:
@@ -499,24 +506,18 @@ def _task_failed(tree: Tree, event: e.TaskFailed, at: int) -> None:
     elif kind == "summarise":
         tree.summary_failures += 1
     elif kind == "propose" and (home := tree.passes.get(node_id)) is not None:
-        state = home.framings.get(rest.split("/")[1])
-        if state is not None:
-            state.fail(event.message)
+        letter = rest.split("/")[1]
+        if letter in home.framings:
+            _fail_framing(tree, home, letter, event.message, at)
             tree._watch(home)
-    elif (node := tree.nodes.get(node_id)) is not None:
+    elif kind in ("derive", "revise") and (node := tree.nodes.get(node_id)) is not None:
         node.failures += 1
+        if node.failures >= STEP_TRIES:
+            tree._block(node, [*node.reasons, event.message])
 
 
 def _noted(tree: Tree, _event: e.Noted, at: int) -> None:
     tree.notes.append(at)
-
-
-def _framing_reopened(tree: Tree, event: e.FramingReopened, _at: int) -> None:
-    if (found := _framing(tree, event)) is None:
-        return
-    home, state = found
-    state.step = FramingStep.ASKED
-    tree._watch(home)
 
 
 _HANDLERS: dict[type[e.Event], Callable[[Tree, Any, int], None]] = {
@@ -528,8 +529,6 @@ _HANDLERS: dict[type[e.Event], Callable[[Tree, Any, int], None]] = {
     e.RoundStarted: _round_started,
     e.FramingAnswered: _framing_answered,
     e.ProposalsChecked: _proposals_checked,
-    e.FramingVoided: _framing_voided,
-    e.FramingReopened: _framing_reopened,
     e.FramingAdmitted: _framing_admitted,
     e.NodeDerived: _node_derived,
     e.NodeChecked: _node_checked,

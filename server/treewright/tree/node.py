@@ -1,6 +1,6 @@
 """A node as the tree holds it in memory.
 
-Bodies (fields, citations, proposals) stay in the journal and are read when needed, by the offsets kept here, so that a
+Bodies (fields, citations, proposals) stay in the journal and are read when needed, by the event numbers kept here, so that a
 tree of 100,000 nodes is small. What the engine decides by (phase, role, scores, statement) is always at hand.
 """
 
@@ -49,9 +49,9 @@ class Node:
         scores: five integers 0 to 3 in the preset's order, once derived.
         revision: how often it was derived, 0 before the first.
         failures: performer failures on the current step.
-        answer_at: journal offset of the event that holds its proposal; -1 when it has none.
+        answer_at: number of the event that holds its proposal; -1 when it has none.
         answer_index: which proposal of that event.
-        derived_at, checked_at, external_at: journal offsets of the latest bodies; -1 before.
+        derived_at, checked_at, external_at: numbers of the events with the latest bodies; -1 before.
         children: ids in the order drafted.
         expanded: its pass has closed.
         seeded: entered as accepted from a prior deliverable.

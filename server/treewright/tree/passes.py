@@ -32,7 +32,7 @@ class FramingState:
         step: where it stands.
         attempt: of the latest answer.
         tries: answers that were not usable.
-        answer_at, checked_at: journal offsets of the latest bodies; -1 before.
+        answer_at, checked_at: numbers of the events with the latest bodies; -1 before.
         reason: why the latest answer was not usable.
         admitted: its usable proposals have become children.
     """

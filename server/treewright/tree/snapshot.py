@@ -39,7 +39,7 @@ _ORDERS = ("frontier", "draftable", "quiet")
 _NODE_FIELDS = tuple(spec.name for spec in fields(Node))
 
 
-class SnapshotMismatch(ValueError):
+class SnapshotMismatchError(ValueError):
     """The bytes are no snapshot of this format; fold the journal instead."""
 
 
@@ -54,22 +54,22 @@ def decode(lines: Iterator[bytes]) -> Tree:
     """Return the tree that `encode` wrote.
 
     Raises:
-        SnapshotMismatch: other format, or damaged.
+        SnapshotMismatchError: other format, or damaged.
     """
     try:
         header = json.loads(next(lines))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise SnapshotMismatch("another format")
+            raise SnapshotMismatchError("another format")
         tree = _tree(header)
         tree.nodes.clear()
         for line in lines:
             node = _node(json.loads(line))
             tree.nodes[node.id] = node
         if len(tree.nodes) != header["nodes"]:
-            raise SnapshotMismatch("nodes are missing")
+            raise SnapshotMismatchError("nodes are missing")
         return tree
     except (StopIteration, KeyError, TypeError, ValueError) as fault:
-        raise SnapshotMismatch(str(fault)) from fault
+        raise SnapshotMismatchError(str(fault)) from fault
 
 
 def _line(value: Any) -> bytes:

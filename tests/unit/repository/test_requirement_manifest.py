@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests import requirement_manifest as manifest
 
 PROVEN = '["area:thing:works"]\nsentence = "It works."\nsource = "x 1"\n'
@@ -81,7 +82,7 @@ def test_a_malformed_entry_is_refused(tmp_path: Path, entry: str, told: str) -> 
 def test_an_identifier_is_listed_once(tmp_path: Path) -> None:
     root = checkout(tmp_path, PROVEN, "")
     (root / "tests/requirements/other.toml").write_text(PROVEN, encoding="utf-8")
-    with pytest.raises(ValueError, match="is listed in area.toml too"):
+    with pytest.raises(ValueError, match=r"is listed in area\.toml too"):
         manifest.read_requirements(root / "tests/requirements")
 
 

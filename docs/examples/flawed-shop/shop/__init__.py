@@ -1,0 +1,1 @@
+"""A small online shop: catalogue, accounts, orders, shipping and exports."""

@@ -153,6 +153,8 @@ class PythonEnvironment:
             self.root,
             "pip could not install the locked packages:",
         )  # fmt: skip
+        # From here on everything can simply be done again in place.
+        self.marker.unlink()
         run(
             [self.python, *PIP, "install", "--no-deps", "--no-build-isolation", "-e", "."],
             self.root,
@@ -162,7 +164,6 @@ class PythonEnvironment:
         # `dev` holds everything that `runtime` does.
         for done in ("runtime", part):
             self.stamp(done).write_text(self.wanted(done), encoding="utf-8")
-        self.marker.unlink()
 
     def byte_compile(self) -> None:
         """Compile installed packages on every core, so that no later command pays for it.

@@ -1,0 +1,1 @@
+"""The facade that every surface calls, and the services it is made of."""

@@ -1,0 +1,56 @@
+"""What every service of the facade works with: the settings, the root, who asks, and the time."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from treewright.store.config import Configuration, load_config
+from treewright.store.index import Index
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A facade's surroundings.
+
+    Attributes:
+        surface: what this process is to the user: `cli`, `lsp`, `mcp`.
+        environ: environment variables; None takes the process's own.
+    """
+
+    surface: str = "cli"
+    environ: Mapping[str, str] | None = None
+
+    def configuration(
+        self, workspace: Path | None = None, *, trusted: bool = True, run: Mapping[str, Any] | None = None
+    ) -> Configuration:
+        """Return the settings that hold for a workspace.
+
+        Raises:
+            StoreError: a configuration file is at fault, with `file:line`.
+        """
+        return load_config(workspace=workspace, trusted=trusted, run=run, environ=self.environ)
+
+    def index(self, configuration: Configuration | None = None) -> Index:
+        """Return the index of runs and sessions."""
+        from treewright.app.describe import describe_run
+
+        root = (configuration or self.configuration()).root
+        return Index(root.index, scan=[root.runs], describe=describe_run)
+
+
+def new_run_id() -> str:
+    """Return a fresh run id: 12 hexadecimal digits."""
+    return secrets.token_hex(6)
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)
+
+
+def timestamp() -> str:
+    """Return the time in UTC as ISO 8601 to the second."""
+    return utc_now().isoformat(timespec="seconds").replace("+00:00", "Z")

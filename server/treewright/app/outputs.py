@@ -1,0 +1,49 @@
+"""Writes what a run puts out: the views while it grows, everything at each stop."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from treewright.explore.ports import Bodies
+from treewright.explore.reports.deliverables import deliverables
+from treewright.explore.reports.document import tree_json
+from treewright.explore.reports.markdown import long_fields, node_markdown, tree_markdown
+from treewright.explore.reports.record import in_tree_order, node_record
+from treewright.explore.reports.report import report
+from treewright.presets.schema import Preset
+from treewright.store.artifacts import write_artifact
+from treewright.tree.fold import Tree
+
+
+def write_views(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> None:
+    """Write `tree.json` and `tree.md`.
+
+    Raises:
+        StoreError: the disk refused; what was there before stands.
+    """
+    title = tree.root.statement or preset.name
+    write_artifact(folder / "tree.json", tree_json(tree, preset, bodies))
+    write_artifact(folder / "tree.md", tree_markdown(tree, preset, bodies, title))
+
+
+def write_outputs(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> list[str]:
+    """Write everything a stopped run puts out and return the names, most important first.
+
+    Raises:
+        StoreError: the disk refused; files written before are whole.
+    """
+    names = ["REPORT.md"]
+    for name, pieces in deliverables(tree, preset, bodies):
+        write_artifact(folder / name, pieces)
+        names.append(name)
+    write_views(folder, tree, preset, bodies)
+    for name, pieces in _long_nodes(tree, preset, bodies):
+        write_artifact(folder / name, pieces)
+    write_artifact(folder / "REPORT.md", report(tree, preset, bodies))
+    return [*names, "tree.md", "tree.json"]
+
+
+def _long_nodes(tree: Tree, preset: Preset, bodies: Bodies) -> Iterator[tuple[str, list[str]]]:
+    for node in in_tree_order(tree):
+        record = node_record(preset, bodies, node)
+        if long_fields(record):
+            yield f"nodes/{node.id}.md", [node_markdown(record, level=1)]

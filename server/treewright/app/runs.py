@@ -1,0 +1,148 @@
+"""Finding runs and looking at them, without a lock and whoever drives them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from treewright.app.context import Context
+from treewright.app.describe import describe_run
+from treewright.app.materials import load_for
+from treewright.errors import RunError
+from treewright.explore.reports.document import node_json, run_json
+from treewright.explore.reports.markdown import node_markdown
+from treewright.explore.reports.record import node_record
+from treewright.explore.reports.report import report
+from treewright.presets.schema import Preset
+from treewright.store.config import Configuration
+from treewright.store.index import IndexEntry
+from treewright.store.locks import request_stop, run_holder
+from treewright.store.paths import OUTPUT_FOLDER
+from treewright.store.run_folder import JOURNAL, RunReader
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A run that was found: its folder, and its index entry when the index knows it."""
+
+    folder: Path
+    entry: IndexEntry | None = None
+
+
+def list_runs(context: Context, workspace: Path | None = None) -> list[IndexEntry]:
+    """Return known runs and sessions, the latest first; those of a workspace when one is given."""
+    configuration = context.configuration()
+    entries = list(context.index(configuration).read().entries.values())
+    if workspace is not None:
+        known = {entry.path for entry in entries}
+        found = (describe_run(path.parent) for path in workspace.glob(f"{OUTPUT_FOLDER}/*/*/{JOURNAL}"))
+        entries = [e for e in entries if e.workspace == str(workspace)]
+        entries += [e for e in found if e is not None and e.path not in known]
+    return sorted((e for e in entries if e.path.exists()), key=lambda e: e.updated, reverse=True)
+
+
+def find_run(context: Context, reference: str, configuration: Configuration | None = None) -> Found:
+    """Return the run that a user means.
+
+    Args:
+        context: the surroundings.
+        reference: a run's id or the beginning of one, its folder, or `last`.
+        configuration: when known already.
+
+    Raises:
+        RunError: `run_not_found`, or `run_ambiguous` with the ids that fit.
+    """
+    path = Path(reference).expanduser()
+    if (path / JOURNAL).is_file():
+        return Found(path.absolute())
+    if path.name == JOURNAL and path.is_file():
+        return Found(path.absolute().parent)
+    entries = context.index(configuration).read().entries
+    if reference == "last" and entries:
+        latest = max(entries.values(), key=lambda e: e.updated)
+        return Found(latest.path, latest)
+    fits = [entry for run, entry in entries.items() if reference and run.startswith(reference)]
+    if len(fits) == 1:
+        return Found(fits[0].path, fits[0])
+    if fits:
+        ids = ", ".join(sorted(entry.id for entry in fits)[:8])
+        raise RunError("run_ambiguous", f"{reference!r} fits several runs: {ids}.", "Give more of the id.")
+    raise RunError(
+        "run_not_found",
+        f"There is no run {reference!r}.",
+        "`treewright runs` lists the known ones; a run's folder will do too.",
+        {"reference": reference},
+    )
+
+
+class RunView:
+    """A run to look at."""
+
+    def __init__(self, context: Context, reference: str) -> None:
+        """Open a run for reading.
+
+        Raises:
+            RunError: it cannot be found, or was cut off before it began.
+            StoreError: it cannot be read.
+        """
+        configuration = context.configuration()
+        self.folder = find_run(context, reference, configuration).folder
+        self.reader = RunReader(self.folder)
+        started = self.reader.tree.started
+        if started is None:
+            raise RunError("run_empty", "This run was cut off before it began.", "Start it again.")
+        self.preset: Preset = load_for(started, configuration.root.folder).materials.preset
+
+    def summary(self) -> dict[str, Any]:
+        """Return the run's figures, who drives it, and damaged lines of its journal."""
+        holder = run_holder(self.folder)
+        return {
+            **run_json(self.reader.tree, self.preset),
+            "folder": str(self.folder),
+            "driven_by": holder.named() if holder else "",
+            "damaged_lines": self.reader.damage,
+        }
+
+    def node(self, node: str) -> dict[str, Any]:
+        """Return a node with its bodies.
+
+        Raises:
+            RunError: `node_not_found`.
+        """
+        return node_json(node_record(self.preset, self.reader, self._node(node)))
+
+    def node_markdown(self, node: str) -> str:
+        """Return a node as a Markdown document.
+
+        Raises:
+            RunError: `node_not_found`.
+        """
+        return node_markdown(node_record(self.preset, self.reader, self._node(node)), level=1)
+
+    def report(self) -> str:
+        """Return the report as it stands now."""
+        return "".join(report(self.reader.tree, self.preset, self.reader))
+
+    def _node(self, node: str) -> Any:
+        found = self.reader.tree.nodes.get(node)
+        if found is None:
+            raise RunError(
+                "node_not_found",
+                f"The run has no node {node!r}.",
+                "`treewright show RUN` lists its nodes.",
+                {"node": node},
+            )
+        return found
+
+
+def stop_run(context: Context, reference: str, reason: str = "") -> str:
+    """Ask whoever drives a run to stop it, and return who that is.
+
+    Raises:
+        RunError: `run_not_found`, or `run_idle` when nobody drives it.
+    """
+    folder = find_run(context, reference).folder
+    holder = run_holder(folder)
+    if holder is None:
+        raise RunError("run_idle", "Nobody drives this run at the moment.", "Nothing has to be stopped.")
+    request_stop(folder, context.surface, reason)
+    return holder.named()

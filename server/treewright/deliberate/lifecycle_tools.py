@@ -1,7 +1,8 @@
 """The tools that end sessions and decide where their files are (contract: deliberation, 5)."""
 
-from treewright.deliberate.encoding import encode
+from treewright.deliberate.encoding import decode, encode
 from treewright.deliberate.guidance import decided_where
+from treewright.deliberate.ports import SessionFacts
 from treewright.deliberate.reading import read_flag, read_text
 from treewright.deliberate.reply import Refusal, Reply, answer
 from treewright.deliberate.session import Decision, MoveRecord, Session
@@ -35,21 +36,20 @@ class LifecycleTools(Toolbox):
         """Move the session's file; on any failure the original is untouched."""
         wanted = read_text("new_path", new_path, "/home/me/project/reasoning.json")
         replace = read_flag("force", force)
-        store = self._around.store
-        with self._lock(session_id), store.edit(session_id):
-            session = self._load(session_id)
-            target = store.destination(session_id, wanted, force=replace)
-            moved = session.model_copy()
-            moved.save_path = target
-            moved.move_history = [
-                *session.move_history,
-                MoveRecord(from_path=session.save_path, to_path=target, timestamp=self._around.clock()),
-            ]
-            warning = store.move(session_id, target, encode(moved), self.facts(moved), force=replace)
+        with self._lock(session_id):
+            moved = self._around.store.move(session_id, wanted, self._moved, force=replace)
             self.forget(session_id)
-            self.remember(moved, store.version(session_id))
-        facts = {**self.guided(moved), "current_path": target, "warning": warning}
-        return answer("move", facts, path=target, warning=f" {warning}" if warning else "")
+            session = self._load(session_id)
+            facts = {**self.guided(session), "current_path": moved.path, "warning": moved.warning}
+        return answer("move", facts, path=moved.path, warning=f" {moved.warning}" if moved.warning else "")
+
+    def _moved(self, content: bytes, target: str) -> tuple[list[bytes], SessionFacts]:
+        """Write a move into a session's document."""
+        session = decode(content)
+        record = MoveRecord(from_path=session.save_path, to_path=target, timestamp=self._around.clock())
+        session.move_history.append(record)
+        session.save_path = target
+        return encode(session), self.facts(session)
 
     @tool()
     def keep_here(self, session: Session) -> Reply:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from treewright.deliberate.ports import SessionEntry, SessionFacts, StoredSession
+from treewright.deliberate.ports import MovedTo, Rewrite, SessionEntry, SessionFacts, StoredSession
 from treewright.errors import StoreError
 
 
@@ -64,25 +64,21 @@ class MemoryStore:
         """List the sessions."""
         return list(self._index.values())
 
-    def destination(self, session_id: str, new_path: str, *, force: bool) -> str:
-        """Check a destination: absolute, and free unless forced."""
-        if not new_path.startswith("/"):
-            raise StoreError("move_not_absolute", "The destination is not an absolute path.")
-        if new_path == self._entry(session_id).path:
-            raise StoreError("move_same_file", "The session is there already.")
-        if new_path in self._files and not force:
-            raise StoreError("move_exists", "There is a document at the destination.")
-        return new_path
-
-    def move(
-        self, session_id: str, target: str, parts: Sequence[bytes], facts: SessionFacts, *, force: bool
-    ) -> str | None:
+    def move(self, session_id: str, new_path: str, rewrite: Rewrite, *, force: bool) -> MovedTo:
         """Keep the document under another path."""
-        self.destination(session_id, target, force=force)
-        self._files.pop(self._entry(session_id).path)
-        self._index[session_id] = SessionEntry(session_id, target, facts)
-        self.save(session_id, parts, facts)
-        return None
+        with self._lock:
+            old = self._entry(session_id).path
+            if not new_path.startswith("/"):
+                raise StoreError("move_not_absolute", "The destination is not an absolute path.")
+            if new_path == old:
+                raise StoreError("move_same_file", "The session is there already.")
+            if new_path in self._files and not force:
+                raise StoreError("move_exists", "There is a document at the destination.")
+            parts, facts = rewrite(self._files[old], new_path)
+            self._files.pop(old)
+            self._index[session_id] = SessionEntry(session_id, new_path, facts)
+            self.save(session_id, parts, facts)
+            return MovedTo(new_path)
 
     def _entry(self, session_id: str) -> SessionEntry:
         entry = self._index.get(session_id)

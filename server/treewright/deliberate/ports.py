@@ -84,21 +84,32 @@ class SessionStore(Protocol):
         """List the index."""
         ...
 
-    def destination(self, session_id: str, new_path: str, *, force: bool) -> str:
-        """Check where a session is to go and return the absolute file path it would get there."""
-        ...
+    def move(self, session_id: str, new_path: str, rewrite: "Rewrite", *, force: bool) -> "MovedTo":
+        """Move the document: write the rewritten one, verify it, index it, unlink the original.
 
-    def move(
-        self, session_id: str, target: str, parts: Sequence[bytes], facts: SessionFacts, *, force: bool
-    ) -> str | None:
-        """Write `parts` at `target`, verify them, index them, unlink the original (inside `edit`).
+        Not called inside `edit`: it holds the session itself. On failure the original, the index and whatever
+        was at the destination are as before.
 
-        On failure the original and the index are as before.
-
-        Returns:
-            None, or a warning: the move is done, but the original could not be removed.
+        Args:
+            session_id: the session.
+            new_path: absolute path of the new file, or of an existing folder to put it in.
+            rewrite: makes the moved document of the present one and its new path.
+            force: replace a file that is there.
         """
         ...
+
+
+Rewrite = Callable[[bytes, str], tuple[Sequence[bytes], SessionFacts]]
+"""Makes the parts and the index facts of a moved document of its present bytes and its new path."""
+
+
+@dataclass(frozen=True, slots=True)
+class MovedTo:
+    """Where a document is now."""
+
+    path: str
+    warning: str = ""
+    """Empty, or one sentence: the copy stands, but the original could not be removed."""
 
 
 class Lens(Protocol):
@@ -152,6 +163,8 @@ class TaskPlan:
 
     tasks: Sequence[ModelTask]
     endpoints: Sequence[Endpoint]
+    fallback: bool = True
+    """Whether what one endpoint fails at is tried on the others, in sequence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ class SessionTools(Toolbox):
 
     def _default_mode(self) -> str:
         modes = self._around.settings.modes
-        return "" if modes.default_prompt_user or modes.default is None else modes.default
+        return "" if modes.default_prompt_user else modes.default
 
     @tool()
     def set_session_mode(self, session: Session, mode: object) -> Reply:

@@ -23,7 +23,7 @@ class ModesSettings(Section):
 
     default_prompt_user: bool = True
     """Ask for the mode even when a default is set."""
-    default: Literal["serial", "subagent"] | None = None
+    default: Literal["", "serial", "subagent"] = ""
     """The mode of a session that names none; only used when `default_prompt_user` is false."""
 
 
@@ -35,7 +35,10 @@ class SerialSettings(Section):
     edit_distance_epsilon: float = Field(default=0.05, ge=0, le=1)
     fast_mode: bool = False
     """One critique round a thought instead of `max_rounds`."""
-    default_lenses: list[str] = Field(default_factory=lambda: list(stage_table().lens_order))
+    default_lenses: list[str] | dict[str, list[str]] = Field(
+        default_factory=lambda: list(stage_table().lens_order)
+    )
+    """The order in which lenses are tried after a stage's own; or, by stage, the stage's own."""
 
     @property
     def round_cap(self) -> int:
@@ -48,7 +51,7 @@ class SubagentSettings(Section):
 
     engine: EngineName = "manual"
     agents: list[str] = Field(
-        default_factory=lambda: ["Analysis", "Creativity", "Skeptic"], min_length=2, max_length=12
+        default_factory=lambda: ["Analysis", "Creativity", "Skeptic"], min_length=1, max_length=12
     )
     max_rounds: int = Field(default=2, ge=1, le=50)
     equilibrium_threshold: float = Field(default=0.75, ge=0, le=1)

@@ -1,7 +1,7 @@
 """What a stage means to both engines, read from `data/deliberate/stages.toml`."""
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -42,12 +42,15 @@ def specialist_weight(stage: str, role: str) -> float:
     return 1.0
 
 
-def lens_rotation(stage: str, order: Sequence[str], known: Iterable[str]) -> list[str]:
+def lens_rotation(
+    stage: str, configured: Sequence[str] | Mapping[str, Sequence[str]], known: Iterable[str]
+) -> list[str]:
     """Return every known lens once, in the order in which a stage tries them.
 
     Args:
         stage: the stage's name.
-        order: the configured order (`[serial] default_lenses`); empty for the packaged one.
+        configured: `[serial] default_lenses`: the order for what the stage does not name itself, or, by stage,
+            what the stage tries first.
         known: names of the lenses that exist.
 
     Returns:
@@ -56,6 +59,15 @@ def lens_rotation(stage: str, order: Sequence[str], known: Iterable[str]) -> lis
     """
     table = stage_table()
     existing = set(known)
-    own = next((names for named, names in table.lenses.items() if named.casefold() == stage.casefold()), ())
-    wanted = [*own, *(order or table.lens_order), *sorted(existing)]
+    if isinstance(configured, Mapping):
+        own, order = _of_stage(stage, {**table.lenses, **configured}), table.lens_order
+    else:
+        own, order = _of_stage(stage, table.lenses), tuple(configured) or table.lens_order
+    wanted = [*own, *order, *sorted(existing)]
     return [name for name in dict.fromkeys(wanted) if name in existing]
+
+
+def _of_stage(stage: str, lenses: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return what a stage names for itself, in any letter case; the last entry of a name counts."""
+    found = [names for named, names in lenses.items() if named.casefold() == stage.casefold()]
+    return found[-1] if found else ()

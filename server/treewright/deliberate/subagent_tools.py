@@ -173,7 +173,7 @@ class SubagentTools(SerialTools):
         rating_game.retry()
         endpoints = specialist_endpoints(self._around.settings, settings)
         while tasks := rating_game.ready():
-            answers = driver.perform(TaskPlan(tasks, endpoints))
+            answers = driver.perform(TaskPlan(tasks, endpoints, settings.subagent.sequential_fallback))
             for task in tasks:
                 if task.id in answers.texts:
                     rating_game.accept(task.id, answers.texts[task.id])

@@ -14,10 +14,6 @@ from typing import Any
 import psutil
 import pytest
 
-# Inherited by child processes it would make third-party code noisy there; in this process it has already
-# taken effect.
-os.environ.pop("PYTHONWARNDEFAULTENCODING", None)
-
 _IN_CI = os.environ.get("CI", "").lower() not in ("", "0", "false")
 # Seconds that a child process may take to be gone after its test.
 _GRACE = 2.0
@@ -42,6 +38,8 @@ def isolated_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     home.mkdir()
     for name in [name for name in os.environ if _KEY_VARIABLE.search(name)]:
         monkeypatch.delenv(name)
+    # In this process it has taken effect; inherited by a child it would make third-party code noisy there.
+    monkeypatch.delenv("PYTHONWARNDEFAULTENCODING", raising=False)
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     monkeypatch.setenv("TREEWRIGHT_HOME", str(home / "treewright"))

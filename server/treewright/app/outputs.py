@@ -36,14 +36,14 @@ def write_outputs(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> l
         write_artifact(folder / name, pieces)
         names.append(name)
     write_views(folder, tree, preset, bodies)
-    for name, pieces in _long_nodes(tree, preset, bodies):
-        write_artifact(folder / name, pieces)
+    for name, text in _long_nodes(tree, preset, bodies):
+        write_artifact(folder / name, text)
     write_artifact(folder / "REPORT.md", report(tree, preset, bodies))
     return [*names, "tree.md", "tree.json"]
 
 
-def _long_nodes(tree: Tree, preset: Preset, bodies: Bodies) -> Iterator[tuple[str, list[str]]]:
+def _long_nodes(tree: Tree, preset: Preset, bodies: Bodies) -> Iterator[tuple[str, str]]:
     for node in in_tree_order(tree):
         record = node_record(preset, bodies, node)
         if long_fields(record):
-            yield f"nodes/{node.id}.md", [node_markdown(record, level=1)]
+            yield f"nodes/{node.id}.md", node_markdown(record, level=1)

@@ -48,8 +48,8 @@ def choose_performer(preset: Preset, model: str, configuration: Configuration, w
     raise ModelError("no_model", f"There is no provider {wanted!r}.", "See `treewright models`.")
 
 
-def choose_verifier(workspace: Path, options: Mapping[str, Any]) -> Performer:
+def choose_verifier(workspace: Path, options: Mapping[str, Any]) -> Performer:  # noqa: ARG001 - online checks
     """Return who checks citations and numbers: always our own code."""
     from treewright.performers.verify import Verifier
 
-    return Verifier(workspace, online=bool(options.get("online", False)))
+    return Verifier(workspace)

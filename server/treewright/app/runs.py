@@ -4,19 +4,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treewright.app.context import Context
+from treewright.app.context import Context, utc_now
 from treewright.app.describe import describe_run
 from treewright.app.materials import load_for
 from treewright.errors import RunError
 from treewright.explore.reports.document import node_json, run_json
-from treewright.explore.reports.markdown import node_markdown
-from treewright.explore.reports.record import node_record
+from treewright.explore.reports.markdown import node_markdown, outline_line
+from treewright.explore.reports.record import in_tree_order, node_record
 from treewright.explore.reports.report import report
+from treewright.explore.reports.sarif import sarif
 from treewright.presets.schema import Preset
 from treewright.store.config import Configuration
 from treewright.store.index import IndexEntry
 from treewright.store.locks import request_stop, run_holder
 from treewright.store.paths import OUTPUT_FOLDER
+from treewright.store.recover import recover_run
 from treewright.store.run_folder import JOURNAL, RunReader
 
 
@@ -118,6 +120,18 @@ class RunView:
         """
         return node_markdown(node_record(self.preset, self.reader, self._node(node)), level=1)
 
+    def outline(self) -> str:
+        """Return the tree as an indented outline, a line a node."""
+        return "".join(outline_line(self.preset, node) for node in in_tree_order(self.reader.tree))
+
+    def sarif(self) -> str:
+        """Return the findings as SARIF 2.1.0.
+
+        Raises:
+            RequestError: `not_code` when the run is no audit of code.
+        """
+        return "".join(sarif(self.reader.tree, self.preset, self.reader))
+
     def report(self) -> str:
         """Return the report as it stands now."""
         return "".join(report(self.reader.tree, self.preset, self.reader))
@@ -146,3 +160,15 @@ def stop_run(context: Context, reference: str, reason: str = "") -> str:
         raise RunError("run_idle", "Nobody drives this run at the moment.", "Nothing has to be stopped.")
     request_stop(folder, context.surface, reason)
     return holder.named()
+
+
+def recover(context: Context, reference: str) -> dict[str, Any]:
+    """Repair a run's damaged journal and return what was done; the original is kept beside it.
+
+    Raises:
+        RunError: `run_not_found`.
+        StoreError: `run_locked`, or the disk refused.
+    """
+    folder = find_run(context, reference).folder
+    done = recover_run(folder, context.surface, now=utc_now())
+    return {key: str(value) if isinstance(value, Path) else value for key, value in done._asdict().items()}

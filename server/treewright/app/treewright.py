@@ -1,0 +1,54 @@
+"""Treewright: the one facade that every surface calls."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from treewright.app import explorations
+from treewright.app import runs as looking
+from treewright.app.context import Context
+from treewright.app.explorations import Growing
+from treewright.app.request import ExplorationRequest, ResumeRequest
+from treewright.presets.loader import PresetSummary, list_presets
+from treewright.store.index import IndexEntry
+
+
+class Treewright:
+    """Everything a user can do, whatever the surface."""
+
+    def __init__(self, surface: str, environ: Mapping[str, str] | None = None) -> None:
+        """Take a surface's name.
+
+        Args:
+            surface: `cli`, `lsp` or `mcp`; told to whoever meets a lock of ours.
+            environ: environment variables; None takes the process's own.
+        """
+        self.context = Context(surface, environ)
+
+    def start(self, request: ExplorationRequest) -> Growing:
+        """Prepare a new exploration; `drive` it then. Raises before anything is written, see `explorations.start`."""
+        return explorations.start(self.context, request)
+
+    def resume(self, request: ResumeRequest) -> Growing:
+        """Open a run to go on with; `drive` it then. See `explorations.resume`."""
+        return explorations.resume(self.context, request)
+
+    def stop(self, run: str, reason: str = "") -> str:
+        """Ask whoever drives a run to stop it, and return who that is. See `runs.stop_run`."""
+        return looking.stop_run(self.context, run, reason)
+
+    def runs(self, workspace: Path | None = None) -> list[IndexEntry]:
+        """Return known runs and sessions, the latest first."""
+        return looking.list_runs(self.context, workspace)
+
+    def view(self, run: str) -> looking.RunView:
+        """Open a run to look at. See `runs.RunView`."""
+        return looking.RunView(self.context, run)
+
+    def presets(self) -> list[PresetSummary]:
+        """Return the shipped presets and the user's."""
+        return list_presets(self.context.configuration().root.folder)
+
+    def recover(self, run: str) -> dict[str, Any]:
+        """Repair a run's damaged journal, keeping the original beside it. See `runs.recover`."""
+        return looking.recover(self.context, run)

@@ -1,0 +1,80 @@
+"""The commands that start an exploration: audit, brainstorm, attack, design, tree."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from treewright.app.request import ExplorationRequest
+from treewright.app.treewright import Treewright
+from treewright.surfaces.cli import flags
+from treewright.surfaces.cli.drive import announce, drive
+
+
+def _start(
+    preset: str, root: str, form: str, *, quiet: bool, fail_on: tuple[str, ...] = (), **given: Any
+) -> int:
+    given.pop("min_frameworks", None)
+    for name in ("out", "glossary", "seed_from"):
+        given[name] = str(Path(given[name]).expanduser().absolute()) if given.get(name) else ""
+    request = ExplorationRequest(preset=preset, root=root, base=str(Path.cwd()), **given)
+    app = Treewright("cli")
+    growing = app.start(request)
+    announce(f"{preset}: {growing.folder}", form, quiet=quiet)
+    return drive(app, growing, form, quiet=quiet, fail_on=fail_on)
+
+
+@click.command()
+@click.argument("path", default=".", type=click.Path())
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="VERDICT",
+    help="Exit 1 when a finding has this verdict, such as confirmed.",
+)
+@click.option(
+    "--changed-since", default="", metavar="REV", help="Audit only what changed since this revision."
+)
+@flags.exploring
+def audit(path: str, form: str, quiet: bool, fail_on: tuple[str, ...], **given: Any) -> int:
+    """Audit a file or folder of code; offline unless a model is named."""
+    return _start("code-audit", path, form, quiet=quiet, fail_on=fail_on, **given)
+
+
+@click.command()
+@click.argument("topic", nargs=-1)
+@click.option(
+    "--mode", type=click.Choice(["research", "problem"]), default=None, help="Default: by the topic."
+)
+@flags.exploring
+def brainstorm(topic: tuple[str, ...], form: str, quiet: bool, mode: str | None, **given: Any) -> int:
+    """Grow ideas on a topic; without one, on what the project suggests."""
+    return _start("brainstorm", " ".join(topic), form, quiet=quiet, mode=mode or "", **given)
+
+
+@click.command()
+@click.argument("file", type=click.Path())
+@click.option("--focus", default="", help="A section, claim or equation to narrow it to.")
+@flags.exploring
+def attack(file: str, form: str, quiet: bool, **given: Any) -> int:
+    """Attack a document: claims, method, evidence."""
+    return _start("attack", file, form, quiet=quiet, **given)
+
+
+@click.command()
+@click.argument("prompt", nargs=-1, required=True)
+@flags.exploring
+def design(prompt: tuple[str, ...], form: str, quiet: bool, **given: Any) -> int:
+    """Grow design options for a prompt, or a file that holds one."""
+    return _start("design", " ".join(prompt), form, quiet=quiet, **given)
+
+
+@click.command()
+@click.argument("root")
+@click.option("--preset", required=True, help="A shipped preset, one of yours, or a path.")
+@click.option("--mode", default="", help="The preset's mode, where it has several.")
+@click.option("--focus", default="", help="Narrows an artifact.")
+@flags.exploring
+def tree(root: str, preset: str, form: str, quiet: bool, **given: Any) -> int:
+    """Grow a tree with any preset."""
+    return _start(preset, root, form, quiet=quiet, **given)

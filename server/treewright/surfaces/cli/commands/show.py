@@ -1,0 +1,21 @@
+"""`treewright show`: a run's outline, or one of its nodes."""
+
+import json
+
+import click
+
+from treewright.app.treewright import Treewright
+
+
+@click.command()
+@click.argument("run")
+@click.argument("node", required=False)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def show(run: str, node: str | None, form: str) -> None:
+    """Show a run's outline, or one node whole."""
+    view = Treewright("cli").view(run)
+    if form == "json":
+        shown = view.node(node) if node else view.summary()
+        click.echo(json.dumps(shown, ensure_ascii=False, indent=1))
+    else:
+        click.echo(view.node_markdown(node) if node else view.outline(), nl=False)

@@ -1,0 +1,14 @@
+"""`treewright stop`: ask whoever drives a run to stop it."""
+
+import click
+
+from treewright.app.treewright import Treewright
+
+
+@click.command()
+@click.argument("run")
+@click.option("--reason", default="", help="Kept with the run.")
+def stop(run: str, reason: str) -> None:
+    """Stop a run that another process drives; nothing is lost."""
+    holder = Treewright("cli").stop(run, reason)
+    click.echo(f"Asked {holder} to stop.")

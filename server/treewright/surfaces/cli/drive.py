@@ -1,0 +1,90 @@
+"""Drives a run from the command line: progress, Ctrl-C, the result."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from pathlib import Path
+
+import click
+
+from treewright.app.explorations import Growing, Outcome
+from treewright.app.treewright import Treewright
+from treewright.data.codes import ExitClass
+from treewright.surfaces.cli.live import live_view
+from treewright.tree.run import Status
+
+STATUS_EXIT = {
+    Status.CONVERGED: ExitClass.DONE,
+    Status.SPEND_CAP_REACHED: ExitClass.REFUSED,
+    Status.PAUSED: ExitClass.MODEL,
+    Status.STOPPED: ExitClass.INTERRUPTED,
+    Status.EARLY_STOP: ExitClass.NOT_AS_ASKED,
+}
+"""Exit class of each status; a cap that the user set is done."""
+
+
+def drive(app: Treewright, growing: Growing, form: str, *, quiet: bool, fail_on: tuple[str, ...] = ()) -> int:
+    """Drive a run to its end and print what came of it.
+
+    Returns:
+        The exit class: of the status, or 1 when a label of `fail_on` was given to a node.
+    """
+    with live_view(growing, quiet=quiet or form != "text") as listener:
+        outcome = asyncio.run(_driven(growing, listener))
+    view = app.view(str(outcome.folder))
+    summary = view.summary()
+    if form == "json":
+        click.echo(json.dumps({**summary, "outputs": outcome.outputs}, ensure_ascii=False, indent=1))
+    elif form == "sarif":
+        click.echo(view.sarif())
+    else:
+        _print(outcome, summary)
+    code = STATUS_EXIT.get(outcome.status, ExitClass.DONE)
+    wanted = {label.casefold() for label in fail_on}
+    met = any(count for label, count in summary["verdicts"].items() if label.casefold() in wanted)
+    return int(ExitClass.NOT_AS_ASKED if met and code is ExitClass.DONE else code)
+
+
+async def _driven(growing: Growing, listener: object) -> Outcome:
+    loop = asyncio.get_running_loop()
+    for name in ("SIGINT", "SIGTERM"):
+        with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError):
+            loop.add_signal_handler(getattr(signal, name), growing.stop)
+    return await growing.drive(listener)  # type: ignore[arg-type]
+
+
+def _print(outcome: Outcome, summary: dict[str, object]) -> None:
+    status = outcome.status.value
+    if outcome.status is Status.EARLY_STOP:
+        status += f"={outcome.reason}"
+    elif outcome.reason:
+        status += f" ({outcome.reason})"
+    verdicts = summary["verdicts"]
+    assert isinstance(verdicts, dict)
+    counts = ", ".join(f"{count} {label}" for label, count in verdicts.items() if count)
+    click.echo(f"{status}: {summary['nodes']} nodes" + (f", {counts}" if counts else ""))
+    citations = summary["citations"]
+    assert isinstance(citations, dict)
+    if citations["all"]:
+        click.echo(f"citations that hold: {citations['held']} of {citations['all']}")
+    for notice in outcome.notices:
+        click.echo(f"{notice.severity}: {notice.message}")
+    folder = _short(outcome.folder)
+    for name in outcome.outputs:
+        click.echo(f"  {folder / name}")
+    if not outcome.status.final:
+        click.echo(f"Go on with: treewright resume {folder}")
+
+
+def _short(folder: Path) -> Path:
+    with contextlib.suppress(ValueError):
+        return folder.relative_to(Path.cwd())
+    return folder
+
+
+def announce(text: str, form: str, *, quiet: bool) -> None:
+    """Print a line for a person to stderr, unless only data is wanted."""
+    if not quiet and form == "text":
+        click.echo(text, file=sys.stderr)

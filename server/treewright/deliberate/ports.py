@@ -40,8 +40,8 @@ class StoredSession:
     content: bytes
     version: str
     """Changes whenever the file changes, whoever wrote it."""
-    recovered: bool = False
-    """Whether the main file did not parse and the one kept beside it was taken."""
+    note: str = ""
+    """Empty, or one sentence to tell the user: the file was damaged and what was taken instead."""
 
 
 class SessionStore(Protocol):
@@ -118,6 +118,11 @@ class Lens(Protocol):
     @property
     def name(self) -> str:
         """Stable name, such as `weak_evidence`."""
+        ...
+
+    @property
+    def attacks(self) -> str:
+        """What it looks for, in one line."""
         ...
 
     @property

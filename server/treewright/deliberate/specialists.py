@@ -125,18 +125,10 @@ def brief_for(
         digest=digest,
         focus=next((tag.removeprefix(FOCUS_TAG) for tag in thought.tags if tag.startswith(FOCUS_TAG)), ""),
         seed=best.candidate_content if best else thought.content,
-        lenses="\n".join(f"- {name}: {_opening(lenses[name].directive)}" for name in names) or "- none",
+        lenses="\n".join(f"- {name}: {lenses[name].attacks}" for name in names) or "- none",
         round_index=closed_rounds(thought),
         roles=roles,
         weights=tuple(specialist_weight(thought.stage, role) for role in roles),
-    )
-
-
-def _opening(directive: str) -> str:
-    """Return the first line of running text of a lens; the whole directive would drown a small model."""
-    lines = [line.strip() for line in directive.splitlines()]
-    return next(
-        (line for line in lines if line and not line.startswith(("#", "-", "*", ">"))), directive.strip()
     )
 
 

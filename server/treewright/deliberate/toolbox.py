@@ -97,6 +97,7 @@ class Toolbox:
         self._parsed: OrderedDict[str, tuple[str, Session]] = OrderedDict()
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.RLock()
+        self._notes: dict[str, str] = {}
 
     def settings_of(self, session: Session) -> DeliberationSettings:
         """Return the settings that hold for a session."""
@@ -168,6 +169,11 @@ class Toolbox:
         with self._guard:
             self._parsed.pop(session_id, None)
 
+    def take_note(self, session_id: str) -> str:
+        """Return, once, what the user is to be told about how a session was read."""
+        with self._guard:
+            return self._notes.pop(session_id, "")
+
     def _load(self, session_id: str) -> Session:
         version = self._around.store.version(session_id)
         with self._guard:
@@ -176,7 +182,10 @@ class Toolbox:
             return known[1]
         stored = self._around.store.read(session_id)
         session = decode(stored.content)
+        session.save_path = self._around.store.place(session_id)
         self.remember(session, stored.version)
+        if stored.note:
+            self._notes[session_id] = stored.note
         return session
 
     def _lock(self, session_id: str) -> threading.RLock:
@@ -246,7 +255,8 @@ def _run(
             reply = method(box, session, **bound)
     else:
         reply = method(box, session_id, **bound)
-    return {**reply, "session_id": session_id}
+    note = box.take_note(session_id)
+    return {**reply, "session_id": session_id, **({"note": note} if note else {})}
 
 
 def _bind(

@@ -26,10 +26,14 @@ class OneLineLens:
     """A lens whose directive is one line."""
 
     name: str
+    attacks: str
     directive: str
 
 
-LENSES = {name: OneLineLens(name, f"# {name}\nAttack the {name}.") for name in stage_table().lens_order}
+LENSES = {
+    name: OneLineLens(name, f"Signs of {name}.", f"# {name}\nAttack the {name}.")
+    for name in stage_table().lens_order
+}
 
 Build = Callable[..., Deliberation]
 

@@ -29,7 +29,10 @@ def read_source(path: Path, kind: str) -> str:
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise PresetError(
-            f"{kind}_unreadable", f"{path.name} is not UTF-8: line {line}", "save the file as UTF-8"
+            f"{kind}_unreadable",
+            f"{path.name} is not UTF-8 on line {line}",
+            "save the file as UTF-8",
+            {"path": str(path), "line": line},
         ) from error
     except OSError as error:
         raise PresetError(f"{kind}_unreadable", f"{path.name} cannot be read: {error.strerror}") from error

@@ -1,0 +1,240 @@
+"""The audit of a workspace: read, analyse each file (in parallel, by content), link, report."""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+from treewright.performers.static.cache import FactsCache
+from treewright.performers.static.facts import FileFacts
+from treewright.performers.static.finding import Audit, Finding
+from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting
+from treewright.performers.static.link import Linker, Project
+from treewright.performers.static.python.analyse import analyse
+from treewright.performers.static.records import framing_records
+from treewright.performers.static.report import Reporter
+from treewright.performers.static.rulebook import rules
+from treewright.workspace.decode import Decoded, Unreadable, decode_bytes, read_bytes
+from treewright.workspace.walk import Listing, list_sources, looks_generated
+
+SUFFIXES = frozenset({".py", ".pyw"})
+_PARALLEL_FROM = 150_000
+"""Bytes of source from which worker processes pay for their start."""
+_PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "PKG-INFO")
+
+
+@dataclass(slots=True)
+class Sources:
+    """What was read: text by path, digests, and what was not read with the reason."""
+
+    root: Path
+    texts: dict[str, str] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    decodings: dict[str, str] = field(default_factory=dict)
+    libraries: dict[str, bool] = field(default_factory=dict)
+    not_read: list[tuple[str, str]] = field(default_factory=list)
+    _lines: dict[str, list[str]] = field(default_factory=dict)
+
+    def lines(self, path: str) -> list[str]:
+        """A file's lines, split once."""
+        found = self._lines.get(path)
+        if found is None:
+            found = self._lines[path] = re.split(r"\r\n|\r|\n", self.texts.get(path, ""))
+        return found
+
+
+def read_sources(target: Path) -> Sources:
+    """Read every Python file below a path (or the one file).
+
+    Raises:
+        FileNotFoundError: the path does not exist.
+    """
+    listing = list_sources(target, SUFFIXES)
+    sources = Sources(listing.root)
+    for skipped in listing.skipped:
+        if skipped.reason not in {"administrative", "built"}:
+            sources.not_read.append((skipped.relative, f"{skipped.reason}: {skipped.detail}".rstrip(": ")))
+    for file in listing.files:
+        data = read_bytes(file.path)
+        decoded = data if isinstance(data, Unreadable) else decode_bytes(data)
+        if isinstance(decoded, Unreadable) or isinstance(data, Unreadable):
+            assert isinstance(decoded, Unreadable)
+            sources.not_read.append((file.relative, f"{decoded.reason}: {decoded.detail}".rstrip(": ")))
+            continue
+        _keep(sources, file.relative, data, decoded)
+    _classify(sources, listing)
+    return sources
+
+
+def _keep(sources: Sources, relative: str, data: bytes, decoded: Decoded) -> None:
+    if looks_generated(decoded.text):
+        sources.not_read.append((relative, "generated: its head says that a program wrote it"))
+        return
+    sources.texts[relative] = decoded.text
+    sources.digests[relative] = hashlib.sha256(data).hexdigest()
+    if decoded.stated:
+        sources.decodings[relative] = decoded.stated
+
+
+def _classify(sources: Sources, listing: Listing) -> None:
+    """Tell packages that others import from programs and snippets, by what lies beside the files."""
+    folders = {path.rpartition("/")[0] for path in sources.texts if path.endswith("__init__.py")}
+    packaged = any((listing.root / name).is_file() for name in _PACKAGING)
+    root_is_package = (listing.root / "__init__.py").is_file()
+    for path in sources.texts:
+        folder = path.rpartition("/")[0]
+        inside = folder in folders or (root_is_package and folder == "")
+        sources.libraries[path] = inside or packaged
+
+
+def audit(target: Path, cache: FactsCache | None = None, workers: int | None = None) -> Audit:
+    """Audit a file or folder.
+
+    Args:
+        target: what to read. cache: facts by content digest, or None. workers: processes; None for one a core.
+
+    Raises:
+        FileNotFoundError: the path does not exist.
+    """
+    sources = read_sources(target)
+    facts = establish(sources, cache, workers)
+    return conclude(sources, facts)
+
+
+def establish(
+    sources: Sources, cache: FactsCache | None = None, workers: int | None = None
+) -> dict[str, FileFacts]:
+    """The facts of every file that was read, from the cache where the content is known."""
+    roots = frozenset(_root_names(sources.texts))
+    salt = hashlib.sha256("\0".join(sorted(roots)).encode()).hexdigest()[:16]
+    found: dict[str, FileFacts] = {}
+    missing: list[tuple[str, str, str, frozenset[str], bool]] = []
+    for path, text in sources.texts.items():
+        library = sources.libraries[path]
+        key = f"{path}\0{sources.digests[path]}\0{salt}\0{library}"
+        known = cache.get(key) if cache is not None else None
+        if known is not None:
+            found[path] = known
+        else:
+            missing.append((path, text, sources.digests[path], roots, library))
+    for facts in _analyse_all(missing, workers):
+        found[facts.path] = facts
+        facts.decoding = sources.decodings.get(facts.path, "")
+        if cache is not None:
+            cache.put(f"{facts.path}\0{facts.digest}\0{salt}\0{sources.libraries[facts.path]}", facts)
+    if cache is not None:
+        cache.save()
+    return dict(sorted(found.items()))
+
+
+def _root_names(paths: Iterable[str]) -> set[str]:
+    names = set()
+    for path in paths:
+        parts = path.split("/")
+        if len(parts) > 1 and parts[0] in {"src", "lib", "python"}:
+            parts = parts[1:]
+        names.add(parts[0].removesuffix(".py").removesuffix(".pyw").replace(".", "_"))
+    return names
+
+
+def _analyse_all(
+    tasks: list[tuple[str, str, str, frozenset[str], bool]], workers: int | None
+) -> list[FileFacts]:
+    count = workers if workers is not None else min(os.cpu_count() or 1, 8)
+    if count < 2 or sum(len(task[1]) for task in tasks) < _PARALLEL_FROM:
+        return [_one(task) for task in tasks]
+    tasks = sorted(tasks, key=lambda task: -len(task[1]))
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(_one, tasks, chunksize=max(1, min(8, len(tasks) // (count * 4)))))
+
+
+def _one(task: tuple[str, str, str, frozenset[str], bool]) -> FileFacts:
+    path, text, digest, roots, library = task
+    return analyse(path, text, digest, roots, library)
+
+
+def conclude(sources: Sources, facts: dict[str, FileFacts]) -> Audit:
+    """Link the facts and turn them into findings."""
+    project = Project.of(facts)
+
+    def setting(file: FileFacts) -> Setting:
+        return Setting(sources.libraries.get(file.path, False), file.is_test)
+
+    reporter = Reporter(Linker(project), sources.lines, rules(), setting)
+    findings: list[Finding] = []
+    for file in facts.values():
+        if file.fault:
+            sources.not_read.append((file.path, f"line {file.fault_line}: {file.fault}"))
+        for function in file.functions:
+            findings.extend(
+                f for hit in function.sinks if (f := reporter.of_sink(file, function, hit)) is not None
+            )
+        findings.extend(
+            reporter.of_match(file, symbol_at(file, match.place.line), match) for match in file.matches
+        )
+    findings = settle(findings)
+    relate(findings)
+    lines = sum(file.lines for file in facts.values())
+    records = framing_records(findings, facts.values())
+    return Audit(findings, records, len(facts), lines, sources.not_read)
+
+
+def symbol_at(file: FileFacts, line: int) -> str:
+    """The innermost function or class around a line."""
+    best, name = 10**9, f"{file.module}.<module>"
+    for entry in file.definitions:
+        size = entry.place.end - entry.place.line
+        if entry.place.line <= line <= entry.place.end and size < best:
+            best, name = size, entry.qualified
+    return name
+
+
+_REFUTED_PER_RULE_AND_FILE = 3
+
+
+def settle(findings: list[Finding]) -> list[Finding]:
+    """One finding a rule and line; at most three refuted ones a rule and file; strongest first."""
+    chosen: dict[tuple[str, str, int], Finding] = {}
+    for finding in findings:
+        key = (finding.rule, finding.position.path, finding.position.start)
+        known = chosen.get(key)
+        if known is None or (known.verdict == REFUTED, -known.scores.total) > (
+            finding.verdict == REFUTED, -finding.scores.total,
+        ):  # fmt: skip
+            chosen[key] = finding
+    counts: dict[tuple[str, str], int] = {}
+    kept = []
+    for finding in chosen.values():
+        if finding.verdict == REFUTED:
+            pair = (finding.rule, finding.position.path)
+            counts[pair] = counts.get(pair, 0) + 1
+            if counts[pair] > _REFUTED_PER_RULE_AND_FILE:
+                continue
+        kept.append(finding)
+    order = {CONFIRMED: 0, "MARGINAL": 1, REFUTED: 2, "PRUNED": 3}
+    kept.sort(
+        key=lambda f: (
+            order[f.verdict],
+            -f.scores.severity * f.scores.likelihood,
+            -f.scores.total,
+            f.position.path,
+            f.position.start,
+            f.rule,
+        )  # fmt: skip
+    )
+    return kept
+
+
+def relate(findings: list[Finding]) -> None:
+    """Second round: the same rule elsewhere, and other rules on the same lines."""
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in findings:
+        if finding.verdict != "PRUNED":
+            by_rule.setdefault(finding.rule, []).append(finding)
+    for finding in findings:
+        others = [o for o in by_rule.get(finding.rule, []) if o is not finding][:8]
+        finding.related += [f"{o.position.where} ({o.rule}, {o.verdict})" for o in others]

@@ -1,0 +1,1 @@
+"""Python: parsing, data flow, structural checks and edits, over the standard `ast`."""

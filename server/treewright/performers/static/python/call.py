@@ -1,0 +1,291 @@
+"""Calls: which rule looks at them, what they do to a value, what they hand to other functions."""
+
+import ast
+from typing import Any
+
+from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
+from treewright.performers.static.python.evaluate import Evaluate, element, path_key
+from treewright.performers.static.python.patterns import Arguments, holds
+from treewright.performers.static.python.value import Value, constant, merge_flows, named
+
+_MUTATORS = frozenset(
+    [
+        "append",
+        "add",
+        "extend",
+        "insert",
+        "update",
+        "appendleft",
+        "setdefault",
+        "put",
+        "put_nowait",
+        "write",
+        "writelines",
+        "push",
+        "attach",
+        "set",
+        "add_header",
+    ]
+)
+_KEYED = frozenset(["get", "getlist", "pop", "get_all", "getone", "getall", "setdefault"])
+
+
+class Calls(Evaluate):
+    """The call part of a function's interpreter."""
+
+    def call(self, node: ast.Call) -> Value:
+        """Evaluate a call: its parts, the rules about it, its result."""
+        arguments = self.arguments(node)
+        name = self.callee(node, arguments)
+        names = self.unit.alternatives(name)
+        self.unit.on_call(self, node, name, arguments)
+        clean = False
+        for alias in names:
+            self._table_rules(alias, node, arguments)
+            clean = self._sinks(alias, node, arguments) or clean
+        return self.result(names, node, arguments)
+
+    def arguments(self, node: ast.Call) -> Arguments:
+        """Evaluate receiver and arguments."""
+        found = Arguments(node)
+        if isinstance(node.func, ast.Attribute):
+            found.receiver_node, found.receiver = node.func.value, self.eval(node.func.value)
+        for part in node.args:
+            if isinstance(part, ast.Starred):
+                value = self.eval(part.value)
+                found.open = True
+                found.positional.append((part, element(value)))
+            else:
+                found.positional.append((part, self.eval(part)))
+        for keyword in node.keywords:
+            value = self.eval(keyword.value)
+            if keyword.arg is not None:
+                found.keywords[keyword.arg] = (keyword.value, value)
+            elif value.entries is not None:
+                found.keywords |= {str(k): (keyword.value, v) for k, v in value.entries.items()}
+            else:
+                found.open = True
+                found.positional.append((keyword.value, element(value)))
+        return found
+
+    def callee(self, node: ast.Call, arguments: Arguments) -> str:
+        """The dotted name of what is called."""
+        if isinstance(node.func, ast.Attribute):
+            key = path_key(node.func)
+            stored = self.env.vars.get(key) if key else None
+            if stored is not None and stored.name:
+                return stored.name
+            if isinstance(arguments.receiver.const, str):
+                return f"str().{node.func.attr}"
+            return f"{arguments.receiver.name or '?'}.{node.func.attr}"
+        return self.eval(node.func).name
+
+    def _table_rules(self, name: str, node: ast.Call, arguments: Arguments) -> None:
+        """Structural call rules of the table."""
+        text = self.unit.source.segment
+        for entry in self.unit.tables.calls.find(name):
+            rule = entry["rule"]
+            self.unit.facts.examined[rule] = self.unit.facts.examined.get(rule, 0) + 1
+            if not holds(entry.get("where", ()), arguments, text) or not self.unit.context(entry, self):
+                continue
+            self.unit.report(
+                rule, node, what=shown(name), safe=entry.get("safe", ""), strength=entry.get("strength", 0),
+                facts=self._facts(entry, arguments),
+            )  # fmt: skip
+            if not entry.get("also"):
+                break
+
+    def _facts(self, entry: dict[str, Any], arguments: Arguments) -> tuple[tuple[str, str], ...]:
+        """What the entry wants shown of the arguments."""
+        found = arguments.get(entry["show"]) if "show" in entry else None
+        if found is None:
+            return ()
+        return (("shown", self.unit.source.segment(found[0]).split("\n")[0][:80]),)
+
+    def _sinks(self, name: str, node: ast.Call, arguments: Arguments) -> bool:
+        """Flow rules of the table: what of this call's arguments would do harm there."""
+        hit = False
+        for entry in self.unit.tables.sinks.find(name):
+            rule = entry["rule"]
+            self.unit.facts.examined[rule] = self.unit.facts.examined.get(rule, 0) + 1
+            if not holds(entry.get("where", ()), arguments, self.unit.source.segment):
+                continue
+            flows, composed = self._reaching(entry, arguments)
+            if not flows and not (composed and self.unit.rules[rule].opaque):
+                continue
+            self.sink(rule, node, shown(name), flows, entry.get("safe", ""))
+            hit = True
+        return hit
+
+    def _reaching(self, entry: dict[str, Any], arguments: Arguments) -> tuple[tuple[Flow, ...], bool]:
+        found = [arguments.get(spec) for spec in entry.get("args", ["0"])]
+        if entry.get("args") == ["*"]:
+            found = list(arguments.all())
+        values = [pair[1] for pair in found if pair is not None]
+        if entry.get("first_item"):
+            values = [value.items[0] if value.items else value for value in values]
+        if entry.get("composed"):
+            values = [value for value in values if value.composed or value.items is None]
+        flows = merge_flows(*(value.flows for value in values)) if values else ()
+        return self.effective(flows), any(value.composed for value in values)
+
+    def sink(self, rule: str, node: ast.AST, what: str, flows: tuple[Flow, ...], safe: str = "") -> None:
+        """Record that flows reach a place where they do harm."""
+        kind = self.unit.rules[rule].kind
+        hit = SinkHit(rule, kind, self.place(node), what, flows, safe)
+        if not any(known.rule == rule and known.place == hit.place for known in self.facts.sinks):
+            self.facts.sinks.append(hit)
+            return
+        for index, known in enumerate(self.facts.sinks):  # a loop body is run twice: keep both rounds' flows
+            if known.rule == rule and known.place == hit.place:
+                self.facts.sinks[index] = known._replace(flows=merge_flows(known.flows, flows))
+
+    def result(self, names: tuple[str, ...], node: ast.Call, arguments: Arguments) -> Value:
+        """What the call gives back."""
+        name = names[0]
+        tables = self.unit.tables
+        for alias in names:
+            source = self.origin(alias + "()", node)
+            if source is not None:
+                return self._keyed_source(source, arguments, node)
+        flows = merge_flows(arguments.receiver.flows, *(value.flows for _, value in arguments.all()))
+        self._mutate(node, arguments)
+        for alias in names:
+            for entry in tables.validators.find(alias):
+                self._validate(entry, node, arguments)
+            for entry in tables.sanitisers.find(alias):
+                if holds(entry.get("where", ()), arguments, self.unit.source.segment):
+                    return self._cleaned(entry, node, name, flows, arguments)
+            if tables.drops.find(alias):
+                return named(f"{name}()")
+        special = self._textual(name, node, arguments, flows)
+        if special is not None:
+            return special
+        target = self.unit.project_callee(name)
+        if target:
+            return self._call_out(target, node, arguments)
+        return Value(flows, name=f"{name}()"[:160] if name else "", composed=False)
+
+    def _keyed_source(self, source: Value, arguments: Arguments, node: ast.Call) -> Value:
+        if arguments.positional:
+            return self.refine(source, arguments.positional[0][1], source.name, node)
+        return source
+
+    def _cleaned(
+        self, entry: dict[str, Any], node: ast.Call, name: str, flows: tuple[Flow, ...], arguments: Arguments
+    ) -> Value:
+        mark = Mark(frozenset(entry["kinds"]), node.lineno, entry["why"].format(name=shown(name)))
+        if "drop_prefix" in entry:
+            return Value(tuple(f._replace(marks=(*f.marks, mark)) for f in flows), name=f"{name}()")
+        first = arguments.positional[0][1] if arguments.positional else arguments.receiver
+        marked = tuple(flow._replace(marks=(*flow.marks, mark)) for flow in flows)
+        return Value(marked, name=f"{name}()", prefix=first.prefix, composed=first.composed)
+
+    def _validate(self, entry: dict[str, Any], node: ast.Call, arguments: Arguments) -> None:
+        """A call that raises unless its argument is fit: mark the labels from here on."""
+        found = arguments.get(entry.get("arg", "0"))
+        if found is None or not holds(entry.get("where", ()), arguments, self.unit.source.segment):
+            return
+        mark = Mark(frozenset(entry["kinds"]), node.lineno, entry["why"])
+        for flow in found[1].flows:
+            self.add_mark(flow.label, mark)
+
+    def add_mark(self, label: Label, mark: Mark) -> None:
+        """From here on the label is harmless for the mark's kinds."""
+        known = self.env.marks.get(label, ())
+        if mark not in known:
+            self.env.marks[label] = (*known, mark)
+
+    def _mutate(self, node: ast.Call, arguments: Arguments) -> None:
+        """`items.append(x)`: the receiver may carry what the arguments carry."""
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in _MUTATORS:
+            return
+        key = path_key(node.func.value)
+        added = merge_flows(*(value.flows for _, value in arguments.all())) if arguments.all() else ()
+        if key is None or not added or key not in self.env.vars:
+            return
+        old = self.env.vars[key]
+        self.env.vars[key] = Value(
+            merge_flows(old.flows, self.effective(added)), name=old.name, composed=old.composed
+        )
+
+    def _textual(
+        self, name: str, node: ast.Call, arguments: Arguments, flows: tuple[Flow, ...]
+    ) -> Value | None:
+        """String methods whose result's shape matters; None for everything else."""
+        if not isinstance(node.func, ast.Attribute):
+            return (
+                constant(arguments.positional[0][1].const)
+                if name == "str" and _one_const(arguments)
+                else None
+            )
+        attr, receiver = node.func.attr, arguments.receiver
+        if attr == "format" and isinstance(receiver.const, str):
+            if not arguments.open and all(value.is_const for _, value in arguments.all()):
+                return None
+            head = receiver.const.partition("{")[0]
+            return self.unit.prefixed(Value(flows, prefix=head, composed=True), node)
+        if attr == "join" and isinstance(receiver.const, (str, bytes)):
+            return Value(flows, composed=True)
+        if attr in {"strip", "rstrip", "lstrip", "encode", "decode", "lower", "upper", "expandtabs"}:
+            const = _apply(receiver, attr) if not arguments.all() else None
+            if const is not None:
+                return constant(const)
+            return Value(flows, prefix=receiver.prefix, composed=receiver.composed)
+        if attr in _KEYED and arguments.positional:
+            key = arguments.positional[0][1]
+            if receiver.entries is not None and key.is_const and key.const in receiver.entries:
+                return receiver.entries[key.const]
+            if receiver.entries is not None and receiver.entries and not receiver.flows:
+                return self._looked_up(node, arguments)
+            return self.refine(Value(receiver.flows), key, f"{name}()", node)
+        return None
+
+    def _looked_up(self, node: ast.Call, arguments: Arguments) -> Value:
+        """`TABLE.get(x)` of a constant table gives one of its values, whatever x is."""
+        mark = Mark(frozenset({ALL}), node.lineno, "the value is looked up in a fixed table")
+        flows = arguments.positional[0][1].flows
+        if len(arguments.positional) > 1 and arguments.positional[1][1].flows:
+            return Value(flows)
+        return Value(tuple(flow._replace(marks=(*flow.marks, mark)) for flow in flows))
+
+    def _call_out(self, target: str, node: ast.Call, arguments: Arguments) -> Value:
+        """A call that another function's summary answers."""
+        self.facts.called.append(target)
+        passed = [
+            (str(index), self.effective(value.flows)) for index, (_, value) in enumerate(arguments.positional)
+        ]
+        passed += [(key, self.effective(value.flows)) for key, (_, value) in arguments.keywords.items()]
+        if arguments.receiver.flows:
+            passed.append(("self", self.effective(arguments.receiver.flows)))
+        number = self.unit.number(node)
+        kept = tuple((key, flows) for key, flows in passed if flows)
+        self.facts.calls = [known for known in self.facts.calls if known.number != number]
+        self.facts.calls.append(CallOut(number, target, node.lineno, kept))
+        for key, flows in kept:
+            mark = Mark(
+                frozenset(), node.lineno, f"`{shown(target)}` returned normally", f"pass:{target}#{key}"
+            )
+            for flow in flows:
+                self.add_mark(flow.label, mark)
+        step = Step(node.lineno, f"`{shown(target)}` gives it back")
+        return named(f"{target}()", (Flow(Label("ret", str(number)), (step,)),))
+
+
+def shown(name: str) -> str:
+    """A dotted name as a reader writes it: the last two parts, no marks of ours."""
+    parts = name.lstrip("~?.").replace("()", "").replace("[]", "").split(".")
+    return ".".join(part for part in parts[-2:] if part)
+
+
+def _one_const(arguments: Arguments) -> bool:
+    return len(arguments.positional) == 1 and isinstance(arguments.positional[0][1].const, str)
+
+
+def _apply(receiver: Value, attr: str) -> Any:
+    if isinstance(receiver.const, (str, bytes)) and hasattr(receiver.const, attr):
+        try:
+            return getattr(receiver.const, attr)()
+        except (UnicodeError, LookupError):
+            return None
+    return None

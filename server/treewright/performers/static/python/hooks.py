@@ -1,0 +1,111 @@
+"""Rules that need the interpreter's values but are more than a table row: one small function each."""
+
+import ast
+import re
+from typing import TYPE_CHECKING, Any
+
+from treewright.performers.static.facts import Flow, Place
+from treewright.performers.static.python.evaluate import path_key
+from treewright.performers.static.python.patterns import Arguments
+from treewright.performers.static.python.value import Value
+
+if TYPE_CHECKING:
+    from treewright.performers.static.python.unit import Unit
+
+_RESPONDING = frozenset(["flask", "bottle", "cherrypy", "web", "quart"])
+SECRET_NAME = re.compile(
+    r"(?i)(^|[_.\-\[\"'])(pass(word|wd|phrase|code)?|pwd|secret|api_?key|access_?key|private_?key|auth_?token|"
+    r"access_?token|token|credential|ssn|social_security|credit_?card|card_?number|cvv|pin)s?([_.\-\]\"']|$)"
+)
+
+
+def whole(lines: int) -> Place:
+    """The place of a whole file."""
+    return Place(1, max(lines, 1))
+
+
+def split_exceptions(flows: tuple[Flow, ...]) -> tuple[tuple[Flow, ...], tuple[Flow, ...]]:
+    """(flows of foreign data, flows of exception texts)."""
+    inside = tuple(flow for flow in flows if flow.label.key.startswith("exception"))
+    return tuple(flow for flow in flows if flow not in inside), inside
+
+
+def on_return(unit: "Unit", run: Any, node: ast.Return, value: Value) -> None:
+    """What a view returns becomes a page: foreign text in it is script, an exception's text tells the inside."""
+    entry = unit.entry_nodes.get(run.facts.name)
+    if entry is None or entry.strength < 3 or not entry.web:
+        return
+    body = value.items[0] if value.items and isinstance(node.value, ast.Tuple) else value
+    foreign, inside = split_exceptions(value.flows)
+    if inside:
+        run.sink("exception-text-in-response", node, "the response", inside)
+    if entry.web not in _RESPONDING:
+        return
+    foreign, _ = split_exceptions(body.flows)
+    if not foreign or body.entries is not None or (body.items is not None and body is value):
+        return
+    if (
+        body.name.endswith("()")
+        and body.prefix is None
+        and re.match(r"(flask|bottle|werkzeug)\.(?!request)", body.name)
+    ):
+        return
+    run.sink("page-built-from-input", node, "the response", foreign)
+
+
+def on_call(unit: "Unit", run: Any, node: ast.Call, name: str, arguments: Arguments) -> None:
+    """Calls that need more than a row."""
+    if name == "re.compile" and arguments.positional:
+        text = arguments.positional[0][1].text()
+        if text is not None:
+            unit.numbers.setdefault(node, len(unit.numbers))
+
+
+def on_assign(unit: "Unit", run: Any, target: ast.expr, node: ast.expr, value: Value) -> None:
+    """Remember what a name stands for as a condition, and compiled patterns."""
+    key = path_key(target)
+    if key is None:
+        return
+    if isinstance(node, (ast.Call, ast.Compare, ast.BoolOp, ast.UnaryOp)):
+        unit.bound_tests[(run.facts.name, key)] = node
+    else:
+        unit.bound_tests.pop((run.facts.name, key), None)
+    if isinstance(node, ast.Call) and unit.source.dotted(node.func) == "re.compile" and node.args:
+        pattern = run.quiet(node.args[0]).text()
+        if pattern is not None:
+            unit.compiled[key] = pattern
+
+
+def on_item(unit: "Unit", run: Any, target: ast.Subscript, base: Value, index: Value, value: Value) -> None:
+    """Storing into a mapping that means something: response headers, the session, the environment."""
+    name = base.name
+    if re.search(r"(^|\.)headers$", name) and "request" not in name:
+        run.sink("header-built-from-input", target, "the response header", run.effective(value.flows))
+    elif name in {"flask.session", "~request.session"} or name.endswith(".session"):
+        run.sink("session-filled-from-input", target, "the session", run.effective(value.flows))
+    elif name == "os.environ":
+        flows = (*run.effective(index.flows), *run.effective(value.flows))
+        run.sink("environment-set-from-input", target, "os.environ", tuple(flows))
+
+
+def on_store(unit: "Unit", run: Any, target: ast.Attribute, base: Value, value: Value) -> None:
+    """Storing into an attribute that means something: plain passwords, a document's text."""
+    del unit, run, target, base, value
+
+
+def on_subscript(unit: "Unit", run: Any, node: ast.Subscript, base: Value, index: Value) -> None:
+    """Reading a position that foreign data chose."""
+    if base.items is None or not index.flows or isinstance(node.ctx, ast.Store):
+        return
+    run.sink("index-from-input", node, unit.source.segment(node.value), run.effective(index.flows))
+
+
+def on_operation(unit: "Unit", run: Any, node: ast.BinOp, left: Value, right: Value) -> None:
+    """Division by, and repetition as often as, foreign data says."""
+    if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and not isinstance(left.const, str):
+        if right.flows and not (
+            isinstance(node.op, (ast.Div, ast.Mod)) and (left.name or right.prefix or left.prefix)
+        ):
+            run.sink("divisor-from-input", node, "the division", run.effective(right.flows))
+    elif isinstance(node.op, ast.Mult) and isinstance(left.const, (str, bytes)) and right.flows:
+        run.sink("size-from-input", node, "the repetition", run.effective(right.flows))

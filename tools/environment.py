@@ -202,6 +202,7 @@ class NodeEnvironment:
         say("installing the extension's packages into extension/node_modules")
         command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
         run(command, self.folder, "npm could not install the locked packages:")
+        self.stamp.parent.mkdir(exist_ok=True)  # npm makes no folder for an empty list
         self.stamp.write_text(self._wanted(), encoding="utf-8")
 
     def _wanted(self) -> str:

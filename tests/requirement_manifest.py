@@ -13,7 +13,8 @@ them run. `planned.toml` beside the areas holds how many planned ones each area 
 may only shrink:
 
     python -m tests.requirement_manifest              say what is planned, uncovered and unknown
-    python -m tests.requirement_manifest --shrink     write the lower numbers (and areas that are new)
+    python -m tests.requirement_manifest --shrink     take "planned" from what is proven, then write the lower
+                                                      numbers (and those of areas that are new)
 """
 
 import ast
@@ -31,6 +32,8 @@ IDENTIFIER = re.compile(r"[a-z][a-z0-9-]*(:[a-z0-9][a-z0-9_.-]*){2}")
 _KEYS = {"sentence", "source", "planned"}
 _IN_TYPESCRIPT = re.compile(r"""\brequirement\(\s*((?:["'][^"']+["']\s*,?\s*)+)\)""")
 _QUOTED = re.compile(r"""["']([^"']+)["']""")
+_HEADER = re.compile(r"""\[\s*["']([^"']+)["']\s*\]""")
+_PLANNED = re.compile(r"planned\s*=\s*true\b")
 _BUDGET_HEADER = """\
 # How many planned requirements (listed, but proven by no test yet) each area may still have.
 # A number here may only shrink: `python -m tests.requirement_manifest --shrink` lowers what can be lowered.
@@ -154,6 +157,21 @@ def read_budget(folder: Path = AREAS) -> dict[str, int]:
     return dict(tomllib.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
 
 
+def take_planned_from_proven(root: Path = ROOT) -> None:
+    """Remove the line `planned = true` of each requirement that a test proves; all else stays as written."""
+    proven = read_claims(root).places
+    for path in sorted((root / "tests" / "requirements").glob("*.toml")):
+        if path.name == BUDGET:
+            continue
+        kept, identifier = [], ""
+        for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+            if header := _HEADER.match(line):
+                identifier = header.group(1)
+            if not (identifier in proven and _PLANNED.match(line)):
+                kept.append(line)
+        path.write_text("".join(kept), encoding="utf-8")
+
+
 def shrink_budget(folder: Path = AREAS) -> None:
     """Lower each number to what is planned now, take in areas that are new, drop those that are done."""
     counts, budget = planned_counts(read_requirements(folder)), read_budget(folder)
@@ -189,6 +207,7 @@ def faults(root: Path = ROOT) -> list[str]:
 def main(arguments: list[str]) -> int:
     """Tell or shrink; return 1 when something disagrees."""
     if arguments == ["--shrink"]:
+        take_planned_from_proven()
         shrink_budget()
     requirements = read_requirements()
     counts = planned_counts(requirements)

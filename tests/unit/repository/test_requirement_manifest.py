@@ -93,3 +93,11 @@ def test_shrinking_never_raises_a_number(tmp_path: Path) -> None:
     (folder / "new.toml").write_text(PLANNED.replace("area:", "new:"), encoding="utf-8")
     manifest.shrink_budget(folder)
     assert manifest.read_budget(folder) == {"area": 1, "new": 1}
+
+
+def test_planned_is_taken_from_what_is_proven_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    comment = "# kept as it is\n"
+    root = checkout(tmp_path, comment + PLANNED + PROVEN + "planned = true\n", TEST)
+    manifest.take_planned_from_proven(root)
+    text = (root / "tests/requirements/area.toml").read_text(encoding="utf-8")
+    assert text == comment + PLANNED + PROVEN

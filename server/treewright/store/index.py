@@ -210,8 +210,11 @@ class Index:
             return None  # one unreadable run must not hide the others
 
     def _save(self, entries: dict[str, IndexEntry]) -> None:
-        file = _File(runs=entries)
-        replace_file(self.path, [file.model_dump_json(indent=1).encode()], private=True)
+        try:
+            encoded = _File(runs=entries).model_dump_json(indent=1).encode()
+        except ValueError as fault:
+            raise StoreError("not_storable", f"An index entry is no valid Unicode: {fault}.") from fault
+        replace_file(self.path, [encoded], private=True)
 
 
 def _salvage(text: str) -> dict[str, IndexEntry]:

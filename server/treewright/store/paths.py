@@ -175,7 +175,7 @@ class RunFolder:
     @property
     def snapshot(self) -> Path:
         """The rebuildable fold of the journal."""
-        return self.folder / "journal.snapshot"
+        return self.folder / "snapshot.bin"
 
 
 def slug(text: str) -> str:

@@ -16,6 +16,9 @@ from treewright.store.journal_reader import JournalReader
 from treewright.store.locks import RunLock
 from treewright.store.paths import RunFolder
 
+_SALVAGE_BYTES = 16 << 20
+"""Bytes that taking one damaged line apart may look at in a direction, so that nonsense cannot keep it busy."""
+
 
 class Recovery(NamedTuple):
     """What recovering a run did.
@@ -72,7 +75,7 @@ def mend_journal(journal: Path, *, now: datetime.datetime) -> Recovery:
     read = sum(1 for _ in reader.lines())
     if not reader.damage and not reader.torn:
         return Recovery(read, 0, (), (), 0, None)
-    events = _collect(journal)
+    events = _collect(journal, reader.mark.offset)
     original = _keep(journal, now)
     _rewrite(journal, events)
     expected = range(1, max(events, default=0) + 1)
@@ -93,18 +96,19 @@ class _Spot(NamedTuple):
     length: int
 
 
-def _collect(path: Path) -> dict[int, _Spot]:
-    """Return the place of every undamaged event by its number; the first of repeated ones."""
+def _collect(path: Path, end: int) -> dict[int, _Spot]:
+    """Return the place of every undamaged event before `end` by its number; the first of repeated ones."""
     found: dict[int, _Spot] = {}
-    for line in _salvaged(path):
+    for line in _salvaged(path, end):
         found.setdefault(line.seq, _Spot(line.offset, line.length))
     return found
 
 
-def _salvaged(path: Path) -> Iterator[Line]:
+def _salvaged(path: Path, end: int) -> Iterator[Line]:
     offset = 0
     with path.open("rb", buffering=1 << 20) as handle:
-        for raw in iter(lambda: handle.readline(MAX_LINE + 1), b""):
+        while offset < end:
+            raw = handle.readline(MAX_LINE + 1)
             found = unframe(raw.rstrip(b"\r\n"), 0, offset)
             if isinstance(found, Line):
                 yield found
@@ -117,9 +121,10 @@ def _within(raw: bytes, offset: int) -> Iterator[Line]:
     """Look for whole lines in one that is damaged: a line break may be lost, or another writer's line lie inside."""
     starts = list(_finds(raw, LINE_START))
     ends = [at + 1 for at in _finds(raw, b"}")]
-    for start in starts[:100]:
-        following = next((other for other in starts if other > start), len(raw))
-        for end in reversed([end for end in ends if start < end <= following][-100:]):
+    tries = max(2, min(100, _SALVAGE_BYTES // len(raw)))
+    for place, start in enumerate(starts[:tries]):
+        following = starts[place + 1] if place + 1 < len(starts) else len(raw)
+        for end in reversed([end for end in ends if start < end <= following][-tries:]):
             found = unframe(raw[start:end], 0, offset + start)
             if isinstance(found, Line):
                 yield found

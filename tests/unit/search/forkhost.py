@@ -69,14 +69,14 @@ class ForkHost:
 
     def run_branch(self, program: str, plan: Plan) -> Trace:
         """Run one program in a fork of its own."""
-        return self._run([program], plan, self.check_timeout_s * 4)[0]
+        return self._run([program], plan, plan.per_check_timeout_s or self.check_timeout_s * 4)[0]
 
     def screen(self, programs: Sequence[str], plan: Plan) -> list[Trace]:
         """Run programs in batches; what a batch took down with it is run again alone."""
         self.screened += len(programs)
         traces: list[Trace] = []
         for start in range(0, len(programs), self.batch):
-            traces.extend(self._run(list(programs[start : start + self.batch]), plan, self.check_timeout_s))
+            traces.extend(self._run(list(programs[start : start + self.batch]), plan, plan.per_check_timeout_s or self.check_timeout_s))
         return traces
 
     def _run(self, programs: list[str], plan: Plan, timeout: float) -> list[Trace]:
@@ -155,7 +155,7 @@ def _one(program: str, compiled: Compiled, timeout: float) -> dict[str, Any]:
         return answer
     late = 0
     for check, context, code, right in compiled.checks:
-        if late >= 2:
+        if late >= 1:
             answer["observations"].append({"check_id": check.id, "status": "timeout"})
             continue
         seen = _observe(check, context, code, right, dict(space), timeout / (1 + late), compiled.plan.trace_lines)

@@ -190,6 +190,8 @@ class Site:
             text = f"({text})"
         if start and self.source[start - 1].isalnum() and text[:1].isalnum():
             text = " " + text
+        if text[-1:].isalnum() and self.source[end : end + 1].isalnum():
+            text += " "
         return start, end, text
 
     def required(self, node: ast.expr) -> int:

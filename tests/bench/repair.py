@@ -1,0 +1,191 @@
+"""Offline repair, measured: programs repaired by `mutate` alone, judged by checks that it never saw.
+
+    python tests/bench/repair.py --data HumanEvalPack-python.jsonl --half dev
+    python tests/bench/repair.py --own --half held
+
+A problem set is split in two by the parity of the position: even positions are for development, odd ones are
+held back and only ever counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.unit.search.forkhost import ForkHost
+from treewright.errors import RequestError
+from treewright.search.drive import RepairOutcome, repair_program
+from treewright.search.task import SearchTask, plan_of
+
+FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "repair"
+
+
+@dataclass
+class Problem:
+    """One buggy program, what is visible and what judges."""
+
+    name: str
+    program: str
+    entry_point: str
+    visible: str
+    hidden: str
+    solution: str = ""
+
+
+@dataclass
+class Row:
+    """What became of one problem."""
+
+    name: str
+    plausible: bool
+    correct: bool
+    seconds: float
+    screened: int
+    passing: int
+    several: bool
+    edits: tuple[str, ...] = ()
+    diff: str = ""
+    correct_among: int = 0
+    note: str = ""
+    ranks: list[str] = field(default_factory=list)
+
+
+def human_eval_pack(path: Path) -> list[Problem]:
+    """Read HumanEvalPack's Python problems."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [
+        Problem(
+            row["task_id"],
+            row["declaration"] + row["buggy_solution"],
+            row["entry_point"],
+            row["example_test"],
+            row["test"],
+            row["declaration"] + row["canonical_solution"],
+        )
+        for row in rows
+    ]
+
+
+def own_problems(folder: Path = FIXTURES) -> list[Problem]:
+    """Read the repository's own problems: one file a bug, its parts divided by comment lines."""
+    found = []
+    for path in sorted(folder.glob("*.py")):
+        parts: dict[str, list[str]] = {}
+        current: list[str] = []
+        for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+            if line.startswith("# --- "):
+                current = parts.setdefault(line[6:].strip(), [])
+            else:
+                current.append(line)
+        texts = {name: "".join(lines).strip("\n") + "\n" for name, lines in parts.items()}
+        for name, program in texts.items():
+            if name.startswith("buggy"):
+                found.append(
+                    Problem(f"{path.stem}:{name}", program, path.stem, texts["visible"], texts["hidden"], texts["correct"])
+                )
+    return found
+
+
+def judged(program: str, hidden: str) -> bool:
+    """Run the hidden checks in a process of their own; 10 seconds."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", "-c", program + "\n\n" + hidden], capture_output=True, timeout=10, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def solve(problem: Problem, seconds: float, everything: bool = False) -> Row:
+    """Repair one problem and judge the result."""
+    task = SearchTask(statement="", start=problem.program, entry_point=problem.entry_point, check_sources=(problem.visible,))
+    host = ForkHost()
+    started = time.monotonic()
+    try:
+        plan = plan_of(task)
+    except RequestError as error:
+        return Row(problem.name, False, False, 0.0, 0, 0, False, note=error.code)
+    outcome: RepairOutcome = repair_program(task.start, plan, host, host, clock=time.monotonic, seconds=seconds)
+    took = time.monotonic() - started
+    if outcome.chosen is None:
+        note = f"best {outcome.best.passed}/{len(plan.checks)} asked {outcome.screened}"
+        return Row(problem.name, False, False, took, outcome.screened, 0, False, note=note)
+    correct = judged(outcome.chosen.source, problem.hidden)
+    row = Row(
+        problem.name,
+        True,
+        correct,
+        took,
+        outcome.screened,
+        len(outcome.ranked),
+        outcome.distinct > 1,
+        outcome.chosen.edits,
+        outcome.diff,
+    )
+    if everything and not correct:
+        for rank, one in enumerate(outcome.ranked):
+            if judged(one.mutant.source, problem.hidden):
+                row.correct_among = rank + 1
+                row.note = f"correct is #{rank + 1}: {one.mutant.edits} cost {one.mutant.cost:.1f} {one.note}; chosen cost {outcome.ranked[0].mutant.cost:.1f} {outcome.ranked[0].note}"
+                break
+    return row
+
+
+def _job(arguments: tuple[Problem, float, bool]) -> Row:
+    return solve(*arguments)
+
+
+def main() -> None:
+    """Parse the command line, run, print a table and the figures of each half."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="HumanEvalPack-python.jsonl")
+    parser.add_argument("--own", action="store_true", help="the repository's own problems")
+    parser.add_argument("--half", choices=("dev", "held", "both"), default="both")
+    parser.add_argument("--only", nargs="*", default=[], help="names that must appear in the problem's name")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="print what went wrong (development half only)")
+    options = parser.parse_args()
+    problems = own_problems() if options.own else human_eval_pack(options.data)
+    for parity, half in ((0, "dev"), (1, "held")):
+        if options.half in (half, "both"):
+            chosen = [one for index, one in enumerate(problems) if index % 2 == parity]
+            chosen = chosen[options.first : options.first + options.count]
+            if options.only:
+                chosen = [one for one in chosen if any(one.name.endswith(name) for name in options.only)]
+            report(half, chosen, options)
+
+
+def report(half: str, problems: list[Problem], options: argparse.Namespace) -> None:
+    """Run one half and print its figures."""
+    show = options.show and half == "dev"
+    with multiprocessing.Pool(options.jobs) as pool:
+        rows = pool.map(_job, [(one, options.seconds, show) for one in problems], chunksize=1)
+    if show:
+        for row in rows:
+            if not row.correct:
+                print(f"## {row.name} plausible={row.plausible} {row.seconds:.1f}s screened={row.screened} passing={row.passing} {row.edits} {row.note}")
+                print("\n".join(line for line in row.diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")))
+    count = len(rows)
+    plausible, correct = sum(row.plausible for row in rows), sum(row.correct for row in rows)
+    times = sorted(row.seconds for row in rows)
+    print(
+        f"{half}: {count} problems, plausible {plausible} ({plausible / count:.1%}), correct {correct} "
+        f"({correct / count:.1%}), without visible checks {sum(row.note == 'search_no_checks' for row in rows)}, several {sum(row.several for row in rows)}, "
+        f"median {times[count // 2]:.1f} s, slowest {times[-1]:.1f} s, screened {sum(row.screened for row in rows)}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -66,8 +66,14 @@ def decided_where(session: Session) -> bool:
     return any(moment >= session.finalized_at for moment in moments)
 
 
-def situation_of(session: Session, settings: DeliberationSettings) -> Situation:
-    """Name the state that a session is in."""
+def situation_of(session: Session, settings: DeliberationSettings, *, faulted: bool = False) -> Situation:
+    """Name the state that a session is in.
+
+    Args:
+        session: the session.
+        settings: its settings.
+        faulted: the session's engine just failed at the open thought, so that the caller goes on by hand.
+    """
     if session.status == "archived":
         return "archived"
     if session.status == "finalized":
@@ -81,7 +87,8 @@ def situation_of(session: Session, settings: DeliberationSettings) -> Situation:
         return "last_stage_done" if session.at_last_stage else "stage_done"
     if session.mode == "serial":
         return _SERIAL[serial_step(thought, settings.serial)]
-    return _SUBAGENT[subagent_step(thought, settings.subagent, played_by_hand=played_by_hand(settings))]
+    by_hand = faulted or played_by_hand(settings)
+    return _SUBAGENT[subagent_step(thought, settings.subagent, played_by_hand=by_hand)]
 
 
 _SERIAL: dict[str, Situation] = {
@@ -100,8 +107,8 @@ _SUBAGENT: dict[str, Situation] = {
 }
 
 
-def guide(session: Session, settings: DeliberationSettings) -> Guidance:
-    """Return the exact next tool for a session; an empty one when nothing is left to do."""
-    situation = situation_of(session, settings)
+def guide(session: Session, settings: DeliberationSettings, *, faulted: bool = False) -> Guidance:
+    """Return the exact next tool for a session; an empty one when nothing is left to do. See `situation_of`."""
+    situation = situation_of(session, settings, faulted=faulted)
     tool, line, arguments = _table()[situation]
     return Guidance(situation, tool, line.format(stage=session.current_stage), arguments)

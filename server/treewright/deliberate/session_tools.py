@@ -4,7 +4,6 @@ from typing import Any
 
 from treewright.deliberate.digest import compress
 from treewright.deliberate.encoding import encode
-from treewright.deliberate.guidance import guide
 from treewright.deliberate.reading import Unclear, read_choice, read_list, read_mapping, read_text
 from treewright.deliberate.reply import Refusal, Reply, answer
 from treewright.deliberate.serial_tools import refuse_second_thought
@@ -155,7 +154,7 @@ class SessionTools(Toolbox):
     def _next(self, session: Session) -> dict[str, Any]:
         """Return the next step with all that the caller needs to take it."""
         settings = self.settings_of(session)
-        step = guide(session, settings)
+        step = self.step(session)
         facts: dict[str, Any] = {
             "next_tool": step.tool,
             "situation": step.situation,

@@ -153,6 +153,7 @@ class SubagentTools(SerialTools):
                 raise Refusal("state_changed")
             try:
                 add_round(open_now, fresh)
+                self._faulted.discard(open_now.id)
             except ValueError as error:
                 raise self._adapter_refusal(session, settings, str(error)) from error
             return self._closed(open_now, settings)
@@ -205,7 +206,9 @@ class SubagentTools(SerialTools):
             return self.explain(self._adapter_refusal(session, settings, fault), "")
 
     def _adapter_refusal(self, session: Session, settings: DeliberationSettings, fault: str) -> Refusal:
-        facts = self._prompt_facts(session, open_thought(session), settings)
+        thought = open_thought(session)
+        self._faulted.add(thought.id)
+        facts = self._prompt_facts(session, thought, settings)
         return Refusal(
             "adapter_error",
             facts=facts,

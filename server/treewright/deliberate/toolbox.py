@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from treewright.deliberate.encoding import decode, encode
-from treewright.deliberate.guidance import guide
+from treewright.deliberate.guidance import Guidance, guide
 from treewright.deliberate.ports import (
     Clock,
     Lenses,
@@ -98,19 +98,24 @@ class Toolbox:
         self._locks: dict[str, threading.RLock] = {}
         self._guard = threading.RLock()
         self._notes: dict[str, str] = {}
+        self._faulted: set[str | None] = set()
 
     def settings_of(self, session: Session) -> DeliberationSettings:
         """Return the settings that hold for a session."""
         return for_session(self._around.settings, session.overrides)
 
+    def step(self, session: Session) -> Guidance:
+        """Return what is next for a session."""
+        return guide(session, self.settings_of(session), faulted=session.current_thought_id in self._faulted)
+
     def guided(self, session: Session) -> dict[str, Any]:
         """Return the entries of a reply that say what is next for a session."""
-        step = guide(session, self.settings_of(session))
+        step = self.step(session)
         return {"next_tool": step.tool, "session_id": session.id}
 
     def line(self, session: Session) -> str:
         """Return the one line that says what is next for a session."""
-        return guide(session, self.settings_of(session)).line
+        return self.step(session).line
 
     @contextmanager
     def reading(self, session_id: str) -> Iterator[Session]:
@@ -199,7 +204,7 @@ class Toolbox:
             reply.setdefault("session_id", session_id)
             if not reply["next_tool"]:
                 with self.reading(session_id) as session:
-                    reply["next_tool"] = guide(session, self.settings_of(session)).tool
+                    reply["next_tool"] = self.step(session).tool
         return reply
 
 

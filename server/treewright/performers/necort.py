@@ -109,7 +109,7 @@ class NecortNegotiator:
         voices = max(2, specialists)
         run = _Run(self._chat, endpoints)
         try:
-            chat = _shimmed(core, run)(api_key="", num_agents=voices)
+            chat = _shimmed(core, run)(api_key="unused", num_agents=voices)
             chat.base_url, chat.headers = endpoints[0].url, {}
             result = chat.think_and_respond(prompt, verbose=False)
             return run.negotiation(result, specialists)

@@ -102,7 +102,7 @@ def sections(lines: Sequence[str], first_line: int, level: int) -> list[Section]
     """
     found = [heading for heading in headings(lines, first_line) if heading.level <= level]
     out: list[Section] = []
-    for heading, following in zip(found, [*found[1:], None], strict=True):
+    for heading, following in zip(found, [*found[1:], None], strict=False):
         if heading.level != level:
             continue
         end = following.line if following else first_line + len(lines)

@@ -135,7 +135,7 @@ def _pair_faults(
     manifest: Path, where: Mark, source: str, language: str, entry: dict[str, str]
 ) -> list[Fault]:
     """Return the faults of one pair: E602 when a file is missing, E603 when it is stale, then their content's."""
-    base = manifest.parent.parent
+    base = manifest.parent.parent if manifest.parent.name else manifest.resolve().parent.parent
     texts = []
     for name in (source, entry[language]):
         try:

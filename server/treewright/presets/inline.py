@@ -201,7 +201,16 @@ def _flow(cursor: Cursor) -> Node:
         if cursor.rest[0] == ",":
             cursor.col += 1
         elif cursor.rest[0] != close:
-            raise cursor.fail("E110", f"expected a comma or {close} here")
+            raise _not_closed(cursor, opened, close)
+
+
+def _not_closed(cursor: Cursor, opened: Mark, close: str) -> Syntax:
+    """Blame the place where a comma is missing, or the bracket itself when the text goes on below it."""
+    line = cursor.mark().line
+    if line == opened.line:
+        return cursor.fail("E110", f"expected a comma or {close} here")
+    message = f"this bracket is not closed: line {line} goes on without a comma or {close}"
+    return cursor.fail("E110", message, opened)
 
 
 def _add_unique(cursor: Cursor, entries: list[Entry], entry: Entry) -> None:

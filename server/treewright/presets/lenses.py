@@ -103,7 +103,7 @@ def load_lenses(root: Path | None = None) -> LensLibrary:
             found, problems = parse_lens(read_source(path, "lens"), str(path))
         except PresetError as error:
             mark = Mark(line=1, column=1, end_column=1)
-            found, problems = None, [fault_at(str(path), mark, "E001", error.message)]
+            found, problems = None, [fault_at(str(path), mark, "E100", error.message)]
         faults += problems
         if found:
             lenses[found.name] = found.model_copy(update={"shipped": False})

@@ -1,0 +1,204 @@
+"""The warm parent: everything imported, nothing opened, one fork a kernel.
+
+Started as `python zygote.py DESCRIPTOR` by `treewright.kernels.warm`. Requests arrive on a socket of messages
+(JSON, with descriptors attached); the answer to each comes on the control socket that it carried. The process
+has one thread, runs no candidate code and ends when the socket closes. Standard library only but for ipykernel,
+so any interpreter with ipykernel will do.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import gc
+import json
+import os
+import signal
+import socket
+import sys
+import types
+from typing import Any
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def load_file(name: str, *, into: dict[str, Any] | None = None) -> Any:
+    """Execute a file beside this one as a module that is nowhere in `sys.modules` afterwards.
+
+    Args:
+        name: file name without its ending.
+        into: what the module's namespace holds beforehand.
+    """
+    path = os.path.join(_HERE, f"{name}.py")
+    with open(path, encoding="utf-8") as file:
+        return load_text(f"<treewright {name}>", file.read(), into)
+
+
+def load_text(name: str, text: str, into: dict[str, Any] | None = None) -> Any:
+    """Execute a module's text with builtins of its own."""
+    import builtins
+
+    module = types.ModuleType(name)
+    module.__dict__.update(into or {})
+    module.__dict__["__builtins__"] = dict(vars(builtins))
+    # Dataclasses look their module up while they are made.
+    sys.modules[name] = module
+    try:
+        exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own file
+    finally:
+        del sys.modules[name]
+    return module
+
+
+def receive(control: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """One request and its descriptors, or None at the end."""
+    numbers = array.array("i")
+    space = socket.CMSG_SPACE(16 * numbers.itemsize)
+    data, ancillary, _, _ = control.recvmsg(1 << 20, space)
+    if not data:
+        return None
+    for level, kind, raw in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            numbers.frombytes(raw[: len(raw) - len(raw) % numbers.itemsize])
+    return json.loads(data), list(numbers)
+
+
+class Zygote:
+    """Answers requests to fork.
+
+    Args:
+        control: where requests come from.
+        plain: text of `treewright.search.plain`.
+        preload: modules to import before the first fork.
+    """
+
+    def __init__(self, control: socket.socket, plain: str, preload: list[str]) -> None:
+        self._control = control
+        self.contain = load_file("contain")
+        self.gives: dict[str, bool] = self.contain.probe()
+        encode = load_text("<treewright plain>", plain).encode
+        self.missing = [name for name in preload if not _import(name)]
+        deep = load_file("deep")
+        self._deep = deep.DeepKernel()
+        self.guard = load_file("guard", into={"encode": encode})
+        self.pytests = load_file("pytests", into={"guard": self.guard})
+
+    def serve(self) -> None:
+        """Fork until the other side goes away."""
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        gc.collect()
+        gc.freeze()
+        self._control.send(json.dumps({"gives": self.gives, "missing": self.missing, "version": sys.version}).encode())
+        while (asked := receive(self._control)) is not None:
+            request, descriptors = asked
+            self._fork(request, descriptors)
+
+    def _fork(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        control = socket.socket(fileno=descriptors[0])
+        try:
+            child = self.contain.fork_into_box(self.gives)
+        except OSError as error:
+            child = -1
+            with contextlib.suppress(OSError):
+                control.send(json.dumps({"failed": str(error)}).encode())
+        if child == 0:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            self._control.close()
+            self.contain.guard_box(
+                self.gives, request, control, lambda: self._become(request, control, descriptors[1:])
+            )
+        control.close()
+        for number in descriptors[1:]:
+            os.close(number)
+
+    def _become(self, request: dict[str, Any], control: socket.socket, descriptors: list[int]) -> None:
+        """The kernel's process, before anything of the candidate's."""
+        out, err, *channels = descriptors
+        null = os.open(os.devnull, os.O_RDONLY)
+        for number, target in ((null, 0), (out, 1), (err, 2)):
+            os.dup2(number, target)
+        self.contain.close_descriptors([control.fileno(), *channels])
+        os.environ.clear()
+        os.environ.update(request["env"])
+        _fresh_state()
+        sys.path[:] = [*request.get("path", []), *(entry for entry in sys.path if entry != _HERE)]
+
+        def ready() -> None:
+            control.send(json.dumps({"ready": True}).encode())
+            control.close()
+
+        names = {"__treewright__": _Entry(self, channels)} if channels else {}
+        self._deep.become(request["connection"], ready, names)
+
+
+class _Entry:
+    """What the execute request of a branch calls; taken out of the namespace before the candidate runs."""
+
+    def __init__(self, zygote: Zygote, channels: list[int]) -> None:
+        self._zygote = zygote
+        self._channels = channels
+
+    def __call__(self, text: str) -> None:
+        plan = json.loads(text)
+        self._zygote._deep.shell.user_ns.pop("__treewright__", None)
+        guard = self._zygote.guard
+        send = guard.send_to_descriptor(self._channels[0])
+        (self._zygote.pytests if plan.get("pytest") else guard).run(plan, send, forward_to_descriptors())
+
+
+def forward_to_descriptors() -> Any:
+    """Passes printed text to descriptors 1 and 2, whatever `sys.stdout` has become."""
+    write = os.write
+
+    def forward(stream: str, text: str) -> None:
+        view = memoryview(text.encode("utf-8", "replace"))
+        while view:
+            view = view[write(1 if stream == "stdout" else 2, view) :]
+
+    return forward
+
+
+def _fresh_state() -> None:
+    """Nothing that one kernel may know of another: random numbers, temporary folder, threads' locks."""
+    import random
+    import tempfile
+
+    random.seed()
+    tempfile.tempdir = None
+    tempfile._name_sequence = None  # type: ignore[attr-defined]
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(int.from_bytes(os.urandom(4), "little"))
+    gc.unfreeze()
+
+
+def _import(name: str) -> bool:
+    try:
+        __import__(name)
+    except Exception:  # noqa: BLE001  a broken package must not take the kernels down; it is named instead
+        return False
+    return True
+
+
+def main() -> None:
+    """Read the settings from the socket, get warm, serve."""
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    asked = receive(control)
+    if asked is None:
+        return
+    settings = asked[0]
+    contain = load_file("contain")
+    contain.die_with_parent()
+    contain.enter_user_namespace()
+    try:
+        zygote = Zygote(control, settings["plain"], settings.get("preload", []))
+    except Exception as error:  # noqa: BLE001  whoever started us must learn why
+        control.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
+        return
+    zygote.serve()
+
+
+if __name__ == "__main__":
+    main()

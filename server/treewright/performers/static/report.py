@@ -62,9 +62,11 @@ class Reporter:
         wants_exception = rule.kind == "disclosure"
         found: list[Origin] = []
         for flow in hit.flows:
-            for origin in self.linker.origins(facts, function, flow):
-                if origin.key.startswith("exception") == wants_exception and origin.strength >= rule.flow:
-                    found.append(origin)
+            found.extend(
+                origin
+                for origin in self.linker.origins(facts, function, flow)
+                if origin.key.startswith("exception") == wants_exception and origin.strength >= rule.flow
+            )
         found.sort(key=lambda origin: (-origin.strength, len(origin.stops)))
         return found
 

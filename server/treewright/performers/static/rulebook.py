@@ -57,7 +57,7 @@ def rules() -> dict[str, Rule]:
             unknown = set(entry) - set(Rule.__dataclass_fields__)
             if unknown:
                 raise ValueError(f"{path.name}: rule {rule_id} has unknown keys {sorted(unknown)}")
-            lists = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
+            lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
             found[rule_id] = Rule(id=rule_id, family=path.stem, **lists)
     return found
 

@@ -106,7 +106,8 @@ class Evaluate:
         if not any(known.key == key for known in self.facts.sources):
             line: int = node.lineno  # type: ignore[attr-defined]
             what = entry["what"].format(text=self.unit.source.segment(node)[:80].split("\n")[0])
-            self.facts.sources.append(Origin(key, line, entry["strength"], what))
+            strength = entry.get("library_strength") if self.unit.source.library else None
+            self.facts.sources.append(Origin(key, line, strength or entry["strength"], what))
 
     def _constant(self, node: ast.Constant) -> Value:
         return constant(node.value)

@@ -6,10 +6,12 @@ a function's name or a comment counts for nothing, a project predicate is looked
 
 import ast
 import re
+from typing import Any
 
 from treewright.performers.static.facts import ALL, Flow, Mark
 from treewright.performers.static.python.call import Calls, shown
 from treewright.performers.static.python.evaluate import path_key
+from treewright.performers.static.python.patterns import Arguments
 from treewright.performers.static.python.value import Value
 
 _TEXT_TESTS = frozenset(
@@ -55,9 +57,14 @@ class Guards(Calls):
         elif isinstance(test, ast.NamedExpr):
             self.assume(test.value, truth)
         elif isinstance(test, ast.Name):
-            bound = self.unit.bound_tests.get((self.facts.name, test.id))
-            if bound is not None:
-                self.assume(bound, truth)
+            self._assume_bound((self.facts.name, test.id), truth)
+
+    def _assume_bound(self, key: tuple[str, str], truth: bool) -> None:
+        """A name that stands for a condition; taken out meanwhile, since it may be defined by itself."""
+        bound = self.unit.bound_tests.pop(key, None)
+        if bound is not None:
+            self.assume(bound, truth)
+            self.unit.bound_tests[key] = bound
 
     def _assume_any(self, parts: list[ast.expr], truth: bool) -> None:
         """One of several holds: a label is safe only when each alternative makes it so."""
@@ -195,20 +202,18 @@ class Guards(Calls):
                 why = f"`{shown(target)}` returned true"
                 self._guard(value.flows, frozenset(), test, why, f"call:{target}#{index}")
 
-    def _apply_predicate(self, entry: dict[str, object], test: ast.Call, arguments: object) -> None:
-        found = arguments.get(str(entry.get("arg", "0")))  # type: ignore[attr-defined]
+    def _apply_predicate(self, entry: dict[str, Any], test: ast.Call, arguments: Arguments) -> None:
+        found = arguments.get(entry.get("arg", "0"))
         if found is None:
             return
         if entry.get("pattern"):
-            pattern = arguments.get(str(entry["pattern"]))  # type: ignore[attr-defined]
-            known = pattern[1] if pattern else None
-            text = known.text() if known is not None else None
-            if text is None and known is not None and known.name.startswith("re.compile"):
+            pattern = arguments.get(entry["pattern"])
+            text = pattern[1].text() if pattern else None
+            if text is None and pattern is not None and pattern[1].name.startswith("re.compile"):
                 text = self.unit.compiled.get(path_key(pattern[0]) or "")
             if text is None or not _strict(text, whole=bool(entry.get("whole"))):
                 return
-        kinds = frozenset(str(kind) for kind in entry["kinds"])  # type: ignore[attr-defined]
-        self._guard(found[1].flows, kinds, test, str(entry["why"]))
+        self._guard(found[1].flows, frozenset(entry["kinds"]), test, entry["why"])
 
     def arguments_quiet(self, node: ast.Call):  # type: ignore[no-untyped-def]
         """Evaluate a call's parts without recording."""

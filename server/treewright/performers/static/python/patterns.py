@@ -93,7 +93,7 @@ def _test(operator: str, literal: Any, node: ast.expr, value: Value, text: TextO
             number = value.const
             if not isinstance(number, (int, float)) or isinstance(number, bool):
                 return False
-            return number < literal if operator == "<" else number > literal
+            return bool(number < literal if operator == "<" else number > literal)
         case "!":
             return True
         case "^":

@@ -1,6 +1,7 @@
 """One parsed Python file: tree, lines, comments, names of imports, and quick look-ups over them."""
 
 import ast
+import builtins
 import io
 import tokenize
 import warnings
@@ -52,11 +53,10 @@ class Source:
     @cached_property
     def comments(self) -> list[tuple[int, str]]:
         """Every comment with its line."""
-        found = []
+        found: list[tuple[int, str]] = []
         try:
-            for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
-                if token.type == tokenize.COMMENT:
-                    found.append((token.start[0], token.string))
+            tokens = tokenize.generate_tokens(io.StringIO(self.text).readline)
+            found.extend((token.start[0], token.string) for token in tokens if token.type == tokenize.COMMENT)
         except (tokenize.TokenError, SyntaxError):
             pass  # the tree parsed; a tail that only the tokenizer dislikes has no comments we need
         return found
@@ -126,15 +126,9 @@ class Source:
         return ".".join(reversed(parts))
 
 
-BUILTINS = frozenset(dir(__builtins__) if not isinstance(__builtins__, dict) else __builtins__) | {
-    "unicode",
-    "raw_input",
-    "execfile",
-    "file",
-    "reload",
-    "xrange",
-    "basestring",
-}
+BUILTINS = frozenset(dir(builtins)) | {
+    "unicode", "raw_input", "execfile", "file", "reload", "xrange", "basestring",
+}  # fmt: skip
 
 
 def parse(path: str, module: str, text: str) -> Source | Fault:

@@ -201,12 +201,12 @@ class Unit:
 
     def sources(self, name: str) -> list[dict[str, Any]]:
         """Entries of the source table for a name that count in this file."""
-        found = []
-        for alias in self.alternatives(name):
-            for entry in self.tables.sources.find(alias):
-                if not entry.get("web") or self.web or not self.source.library:
-                    found.append(entry)
-        return found
+        return [
+            entry
+            for alias in self.alternatives(name)
+            for entry in self.tables.sources.find(alias)
+            if not entry.get("web") or self.web or not self.source.library
+        ]
 
     def alternatives(self, name: str) -> tuple[str, ...]:
         """A name, and the same under each base class of the class it begins with."""
@@ -293,19 +293,8 @@ class Unit:
         place = self.source.place(node)
         if any(known.rule == rule and known.place == place for known in self.facts.matches):
             return
-        self.facts.matches.append(
-            Match(
-                rule,
-                place,
-                what or self.source.segment(node).split("\n")[0][:80],
-                safe,
-                safe_line,
-                strength,
-                facts,
-                edits,
-                imports,
-            )  # fmt: skip
-        )
+        shown = what or self.source.segment(node).split("\n")[0][:80]
+        self.facts.matches.append(Match(rule, place, shown, safe, safe_line, strength, facts, edits, imports))
 
     def context(self, entry: dict[str, Any], run: Any) -> bool:
         """Conditions of a call entry about what stands around it."""

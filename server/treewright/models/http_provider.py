@@ -148,7 +148,7 @@ class HttpProvider(ABC):
             reply = await self.wire.post(self.path, payload, reader, cancel)
             tries += reply.tries
             changed = adapt(dialect, payload, reply.fault) if _may_adapt(reply) and reply.fault else None
-            if changed is None:
+            if changed is None or changed == dialect:
                 break
             self._learn(dialect=changed)
         if (

@@ -9,9 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from treewright.models.sse import whole_characters
+
 _DEPTH_MOST = 200
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER_BEGUN = re.compile(r"[-+.\d][\d_.eE+-]*\Z")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}
 _WORDS: dict[str, Any] = {
@@ -201,13 +204,13 @@ class _Reader:
                 continue
             if sign == closer and self._really_closes(closer):
                 self.at += 1
-                return "".join(parts)
+                return whole_characters("".join(parts))
             if sign in "\n\r\t":
                 self.tidied.append("raw line break in a string")
             parts.append(sign)
             self.at += 1
         self.cut_off = True
-        return "".join(parts)
+        return whole_characters("".join(parts))
 
     def _really_closes(self, closer: str) -> bool:
         """Whether a quote ends its string, or is an unescaped quote in the middle of it.
@@ -260,6 +263,10 @@ class _Reader:
 
     def _scalar(self) -> Any:
         number = _NUMBER.match(self.text, self.at)
+        if number is None and _NUMBER_BEGUN.match(self.text, self.at):
+            self.at = len(self.text)
+            self.cut_off = True
+            return _MISSING
         if number:
             self.at = number.end()
             if self.at >= len(self.text):

@@ -135,7 +135,7 @@ class OpenAIProvider(HttpProvider):
             "seed": request.seed,
             "stop": list(request.stop) or None,
             "reasoning_effort": request.reasoning_effort,
-            "n": request.samples if request.samples > 1 else None,
+            "n": request.samples if request.samples > 1 and not dialect.one_sample else None,
         }
         payload.update({name: value for name, value in optional.items() if value is not None})
         if imposed:

@@ -23,6 +23,7 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _JSON_LABELS = frozenset({"", "json", "json5", "jsonc", "javascript", "js", "python", "py", "text", "output"})
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STARTS = re.compile(r"[{\[]")
 _STARTS_TRIED_MOST = 64
 _FIRST_SIGNS = "{[\"'`"
@@ -102,9 +103,21 @@ def _candidates(text: str) -> Iterator[tuple[Any, bool, tuple[str, ...]]]:
 
 def _strict(text: str) -> tuple[Any] | None:
     try:
-        return (json.loads(text, parse_constant=_refuse_constant),)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
+    return (_encodable(value) if _SURROGATE.search(text) else value,)
+
+
+def _encodable(value: Any) -> Any:
+    """Return data whose every string can be written as UTF-8: an escape may name half a character."""
+    if isinstance(value, str):
+        return whole_characters(value)
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    if isinstance(value, dict):
+        return {whole_characters(key): _encodable(item) for key, item in value.items()}
+    return value
 
 
 def _refuse_constant(name: str) -> Any:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from treewright.models.anthropic import AnthropicProvider
 from treewright.models.backoff import RetryPolicy
@@ -48,11 +48,12 @@ class Loopback:
     def __init__(self, script: Script | Iterable[Reply]) -> None:
         self.asked: list[Asked] = []
         self.hung_up = asyncio.Event()
+        self.was_asked = asyncio.Event()
         self._script = script if callable(script) else _in_turn(list(script))
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
 
-    async def __aenter__(self) -> "Loopback":
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         return self
 
@@ -77,6 +78,7 @@ class Loopback:
         try:
             asked = await _read_request(reader)
             self.asked.append(asked)
+            self.was_asked.set()
             await self._send(self._script(asked), writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             self.hung_up.set()

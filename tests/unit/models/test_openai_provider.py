@@ -355,8 +355,7 @@ async def test_cancelling_the_task_is_not_swallowed():
     async with Loopback([Reply([delta("x")], hold=hold)]) as server:
         provider = provider_at(server.url)
         task = asyncio.ensure_future(provider.complete(ASK))
-        while not server.asked:
-            await asyncio.sleep(0)
+        await asyncio.wait_for(server.was_asked.wait(), 3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

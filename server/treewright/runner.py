@@ -18,7 +18,16 @@ from treewright.store.run_folder import RunWriter
 from treewright.tree.event import Event, Noted
 from treewright.tree.run import Status
 
-PAUSING = frozenset({"over_quota", "overloaded", "unreachable", "unauthorised", "spend_price_unknown"})
+PAUSING = frozenset(
+    {
+        "model_over_quota",
+        "model_overloaded",
+        "model_unreachable",
+        "model_unauthorised",
+        "model_timed_out",
+        "price_unknown",
+    }
+)
 """Codes that pause a run: nothing is wrong with the task (contract: exploration, 7)."""
 
 STOP_POLL_S = 0.1

@@ -34,7 +34,7 @@ def resolve_root(preset: Preset, request: ExplorationRequest) -> ResolvedRoot:
 
     Raises:
         WorkspaceError: `root_unparseable` when it is missing, unreadable or empty.
-        RequestError: `root_missing` when a design prompt is empty.
+        RequestError: `root_empty` when a design prompt is empty.
     """
     base = Path(request.base)
     if preset.root_kind in ("artifact", "code"):
@@ -46,7 +46,7 @@ def resolve_root(preset: Preset, request: ExplorationRequest) -> ResolvedRoot:
             text = _read_text(path)
         if not text.strip():
             raise RequestError(
-                "root_missing", "There is nothing to design.", "Give a prompt, or a file that holds one."
+                "root_empty", "There is nothing to design.", "Give a prompt, or a file that holds one."
             )
     workspace = find_workspace(path or base)
     spec = RootSpec(

@@ -17,6 +17,7 @@ from treewright.explore.tasks import (
 )
 from treewright.presets.schema import ADVANCES_FROM, KEPT_FROM, Preset
 from treewright.tree import event as e
+from treewright.tree.body import Derivation, Proposal
 from treewright.tree.citation import CheckedCitation, Violation
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT, child_id
@@ -121,7 +122,7 @@ def _checked_proposals(
     )
 
 
-def _proposal_fault(preset: Preset, proposal: e.Proposal, checked: list[CheckedCitation]) -> str:
+def _proposal_fault(preset: Preset, proposal: Proposal, checked: list[CheckedCitation]) -> str:
     if len(normalised(proposal.statement)) < 3:
         return "no statement"
     position = preset.parts.position
@@ -156,7 +157,7 @@ def _derive(tree: Tree, preset: Preset, task: Task, result: DeriveResult) -> lis
     return [derived, _checked_node(preset, derived, VerifyResult(citations=[[]]))]
 
 
-def completed(preset: Preset, body: e.Derivation, framing: str, *, online: bool) -> e.Derivation:
+def completed(preset: Preset, body: Derivation, framing: str, *, online: bool) -> Derivation:
     """Return a body with what the engine knows better than any performer, and scores in the preset's order.
 
     The framing's letter and the provisional label are facts, and the external field records that nothing was looked up.

@@ -11,6 +11,7 @@ from treewright.explore.tasks import Brief, NodeView, Task, TaskKind
 from treewright.presets.framings import Framing
 from treewright.presets.schema import Preset
 from treewright.tree import event as e
+from treewright.tree.body import FieldValue, Proposal
 from treewright.tree.citation import CheckedCitation, Citation, Violation
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT, ancestors, sort_key
@@ -95,7 +96,7 @@ def _root(tree: Tree, bodies: Bodies) -> NodeView | None:
 
 def _view(materials: Materials, bodies: Bodies, node: Node) -> NodeView:
     event = bodies.read(node.derived_at) if node.derived_at >= 0 else None
-    fields: dict[str, e.FieldValue] = {}
+    fields: dict[str, FieldValue] = {}
     facts: dict[str, Any] = {}
     if isinstance(event, e.NodeDerived):
         fields, facts = event.body.fields, event.body.facts
@@ -148,7 +149,7 @@ def _for_propose(tree: Tree, materials: Materials, bodies: Bodies, task: Task) -
     return found
 
 
-def proposal_of(bodies: Bodies, node: Node) -> e.Proposal | None:
+def proposal_of(bodies: Bodies, node: Node) -> Proposal | None:
     """Return the proposal that a node was drafted from; None for the root and seeds."""
     if node.answer_at < 0:
         return None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from treewright.tree.event import ConditionState
+from treewright.tree.body import ConditionState
 from treewright.tree.fold import HIGH_RISK_TRIES, Tree
 from treewright.tree.node import Node, Phase
 from treewright.tree.run import Role, Status

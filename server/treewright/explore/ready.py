@@ -93,46 +93,37 @@ def _of_node(tree: Tree, node_id: str) -> Iterator[Task]:
 
 def _node_task(node: Node) -> Task | None:
     step = f"{node.revision}.{node.failures + 1}"
+    common = {"node": node.id, "framing": node.framing}
     match node.phase:
         case Phase.DRAFTED:
             return Task(
-                id=f"derive/{node.id}/{step}",
-                kind=TaskKind.DERIVE,
-                node=node.id,
-                framing=node.framing,
-                attempt=node.failures + 1,
+                id=f"derive/{node.id}/{step}", kind=TaskKind.DERIVE, attempt=node.failures + 1, **common
             )
         case Phase.FAULTY:
-            return Task(
-                id=f"revise/{node.id}/{step}",
-                kind=TaskKind.REVISE,
-                node=node.id,
-                framing=node.framing,
-                attempt=node.revision,
-            )
+            return Task(id=f"revise/{node.id}/{step}", kind=TaskKind.REVISE, attempt=node.revision, **common)
         case Phase.DERIVED:
-            return Task(
-                id=f"verify/{node.id}/{node.revision}",
-                kind=TaskKind.VERIFY,
-                node=node.id,
-                attempt=node.revision,
-            )
+            checked = f"verify/{node.id}/{node.revision}"
+            return Task(id=checked, kind=TaskKind.VERIFY, node=node.id, attempt=node.revision)
         case Phase.REROUTING:
-            attempt = node.reroutes + 1
-            return Task(
-                id=f"reroute/{node.id}/{attempt}",
-                kind=TaskKind.PROPOSE,
-                node=node.parent or ROOT,
-                framing="E",
-                attempt=attempt,
-                replaces=node.id,
-            )
+            return _reroute(node)
         case Phase.EXTERNAL:
             return Task(id=f"external/{node.id}/1", kind=TaskKind.EXTERNAL, node=node.id, framing="X")
         case Phase.EXTERNAL_CHECK:
             return Task(id=f"verify/{node.id}/external", kind=TaskKind.VERIFY, node=node.id, framing="X")
         case _:
             return None
+
+
+def _reroute(node: Node) -> Task:
+    attempt = node.reroutes + 1
+    return Task(
+        id=f"reroute/{node.id}/{attempt}",
+        kind=TaskKind.PROPOSE,
+        node=node.parent or ROOT,
+        framing="E",
+        attempt=attempt,
+        replaces=node.id,
+    )
 
 
 def _of_framing(node_id: str, letter: str, state: FramingState) -> Iterator[Task]:

@@ -19,6 +19,7 @@ from treewright.explore.rules.text import says_nothing
 from treewright.explore.scoring import Evidence, decide
 from treewright.presets.schema import Preset
 from treewright.tree import event as e
+from treewright.tree.body import Derivation, Draft
 from treewright.tree.citation import CheckedCitation
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT, child_id, ordinal_of, sort_key
@@ -52,7 +53,7 @@ def settle(tree: Tree, preset: Preset, bodies: Bodies, priority: "Priority") -> 
 class Priority:
     """How much a node is moved up in the frontier; a field profile supplies another one."""
 
-    def of(self, node: Node, body: e.Derivation) -> float:  # noqa: ARG002 - the seam for profiles
+    def of(self, node: Node, body: Derivation) -> float:  # noqa: ARG002 - the seam for profiles
         """Return what is added to the node's score when the frontier is ordered; 0 leaves it."""
         return 0.0
 
@@ -82,7 +83,7 @@ def _verdict(node: Node, preset: Preset, bodies: Bodies, priority: Priority) -> 
     )
 
 
-def defense_shown(preset: Preset, body: e.Derivation, citations: list[CheckedCitation]) -> bool:
+def defense_shown(preset: Preset, body: Derivation, citations: list[CheckedCitation]) -> bool:
     """Tell whether a defense was shown: claimed, and with a citation in the defense field that holds."""
     field = preset.parts.defense
     return body.defense_shown and any(c.state.holds and c.citation.field == field for c in citations)
@@ -101,7 +102,7 @@ def _admit(tree: Tree, home: Pass, bodies: Bodies) -> e.Event:
     known = {(normalised(n.statement), n.position.strip()) for n in tree.children(home.node)}
     room = _room(tree, home, letter)
     ordinal = next_ordinal(tree, home.node, letter)
-    drafts: list[e.Draft] = []
+    drafts: list[Draft] = []
     dropped: list[dict[str, object]] = []
     for index in checked.usable:
         proposal = answer.proposals[index]
@@ -114,7 +115,7 @@ def _admit(tree: Tree, home: Pass, bodies: Bodies) -> e.Event:
             known.add(key)
             node = child_id(home.node, letter, ordinal + len(drafts))
             drafts.append(
-                e.Draft(node=node, index=index, statement=proposal.statement, position=proposal.position)
+                Draft(node=node, index=index, statement=proposal.statement, position=proposal.position)
             )
     return e.FramingAdmitted(node=home.node, framing=letter, drafts=drafts, dropped=dropped)
 

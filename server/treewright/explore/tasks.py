@@ -12,6 +12,7 @@ from pydantic import Field
 
 from treewright.presets.framings import Framing
 from treewright.presets.schema import Preset
+from treewright.tree.body import Derivation, Examined, FieldValue, Proposal
 from treewright.tree.citation import (
     CheckedCitation,
     Citation,
@@ -20,7 +21,6 @@ from treewright.tree.citation import (
     NumericOutcome,
     Violation,
 )
-from treewright.tree.event import Derivation, Examined, FieldValue, Proposal
 from treewright.tree.run import Language, RootSpec
 
 

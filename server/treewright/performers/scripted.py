@@ -22,7 +22,7 @@ from treewright.explore.tasks import (
     TaskKind,
 )
 from treewright.tree.citation import Citation
-from treewright.tree.event import Derivation, FieldValue, Proposal
+from treewright.tree.body import Derivation, FieldValue, Proposal
 
 Rule = Callable[[Brief], Result]
 

@@ -8,83 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, TypeAdapter
 
-from treewright.tree.citation import (
-    CheckedCitation,
-    Citation,
-    Edit,
-    Frozen,
-    NumericCheck,
-    NumericOutcome,
-    Violation,
-)
+from treewright.tree.body import ConditionState, Derivation, Draft, Examined, FieldValue, Proposal
+from treewright.tree.citation import CheckedCitation, Citation, Frozen, NumericOutcome, Violation
 from treewright.tree.run import Caps, Language, Role, RootSpec, RunKind, Status
 
 VERSION = 1
-
-FieldValue = str | list[str]
-"""A field is prose, or a list of items or steps."""
-
-
-class Proposal(Frozen):
-    """A child as a framing proposed it, before it is derived.
-
-    Attributes:
-        statement: the subject statement: one idea, critique, option or finding.
-        position: where it applies; empty when the preset has no positions.
-        evidence, defense: draft prose.
-        assumptions, predictions: draft items.
-        citations: pointers that the engine checks before the child counts.
-        facts: what the performer needs to derive it later; opaque to the engine.
-    """
-
-    statement: str
-    position: str = ""
-    evidence: str = ""
-    assumptions: list[str] = Field(default_factory=list)
-    predictions: list[str] = Field(default_factory=list)
-    defense: str = ""
-    citations: list[Citation] = Field(default_factory=list)
-    facts: dict[str, Any] = Field(default_factory=dict)
-
-
-class Examined(Frozen):
-    """What a framing looked at when its questions found nothing (contract: exploration, 10).
-
-    Attributes:
-        questions: the questions asked.
-        sites: how many places were examined for them.
-        guards: what stands in the way, each with its place.
-        note: one sentence for the report.
-    """
-
-    questions: list[str] = Field(default_factory=list)
-    sites: int = 0
-    guards: list[str] = Field(default_factory=list)
-    note: str = ""
-
-
-class Derivation(Frozen):
-    """A node's body as a performer derived it.
-
-    Attributes:
-        fields: the preset's fields by name.
-        scores: the preset's dimensions by key, integers 0 to 3.
-        citations: the evidence, each naming the field it supports.
-        numeric_checks: the expressions behind numeric claims.
-        defense_shown: a defense or mitigation was found; counts only with a citation in the defense field that holds.
-        edits: the proposed fix as concrete changes.
-        cwe: the weakness id such as `CWE-89`.
-        facts: opaque to the engine, shown to later tasks and surfaces.
-    """
-
-    fields: dict[str, FieldValue]
-    scores: dict[str, int]
-    citations: list[Citation] = Field(default_factory=list)
-    numeric_checks: list[NumericCheck] = Field(default_factory=list)
-    defense_shown: bool = False
-    edits: list[Edit] = Field(default_factory=list)
-    cwe: str = ""
-    facts: dict[str, Any] = Field(default_factory=dict)
 
 
 class Event(Frozen):
@@ -95,6 +23,8 @@ class Event(Frozen):
 
 
 class RunStarted(Event):
+    """A run began: what it starts from, who configures it, what caps and language it has."""
+
     type: Literal["run_started"] = "run_started"
     version: int = VERSION
     run: str
@@ -112,6 +42,8 @@ class RunStarted(Event):
 
 
 class GlossarySettled(Event):
+    """The root's terms were settled before the root was written, or the step was skipped."""
+
     type: Literal["glossary_settled"] = "glossary_settled"
     source: str
     skipped: bool = False
@@ -119,6 +51,8 @@ class GlossarySettled(Event):
 
 
 class Grounded(Event):
+    """The root was read and its fields filled; with violations it is asked for again."""
+
     type: Literal["grounded"] = "grounded"
     statement: str
     fields: dict[str, FieldValue]
@@ -131,11 +65,15 @@ class Grounded(Event):
 
 
 class RootChecked(Event):
+    """The root's citations were checked."""
+
     type: Literal["root_checked"] = "root_checked"
     citations: list[CheckedCitation] = Field(default_factory=list)
 
 
 class NodeSeeded(Event):
+    """An entry of a prior deliverable entered at depth 1, accepted and advancing."""
+
     type: Literal["node_seeded"] = "node_seeded"
     node: str
     statement: str
@@ -146,6 +84,8 @@ class NodeSeeded(Event):
 
 
 class RoundStarted(Event):
+    """A round began: the nodes it expands and the framings it applies."""
+
     type: Literal["round_started"] = "round_started"
     number: int
     frontier: list[str]
@@ -154,6 +94,8 @@ class RoundStarted(Event):
 
 
 class FramingAnswered(Event):
+    """A framing was answered: with proposals, a record of what was examined, or a reason for neither."""
+
     type: Literal["framing_answered"] = "framing_answered"
     node: str
     framing: str
@@ -164,6 +106,8 @@ class FramingAnswered(Event):
 
 
 class ProposalsChecked(Event):
+    """The citations of a framing's proposals were checked; `usable` are the indexes that stand."""
+
     type: Literal["proposals_checked"] = "proposals_checked"
     node: str
     framing: str
@@ -171,15 +115,6 @@ class ProposalsChecked(Event):
     citations: list[list[CheckedCitation]] = Field(default_factory=list)
     usable: list[int] = Field(default_factory=list)
     reasons: list[str] = Field(default_factory=list)
-
-
-class Draft(Frozen):
-    """A child that a framing's answer brings: which proposal it is, and its id."""
-
-    node: str
-    index: int
-    statement: str
-    position: str = ""
 
 
 class FramingAdmitted(Event):
@@ -193,6 +128,8 @@ class FramingAdmitted(Event):
 
 
 class NodeDerived(Event):
+    """A node was derived or revised; `violations` are those that its text shows by itself."""
+
     type: Literal["node_derived"] = "node_derived"
     node: str
     revision: int
@@ -201,6 +138,8 @@ class NodeDerived(Event):
 
 
 class NodeChecked(Event):
+    """A node's citations and numbers were checked; `violations` are all that are left."""
+
     type: Literal["node_checked"] = "node_checked"
     node: str
     revision: int
@@ -210,12 +149,16 @@ class NodeChecked(Event):
 
 
 class NodeBlocked(Event):
+    """A node cannot be filled by its performer."""
+
     type: Literal["node_blocked"] = "node_blocked"
     node: str
     reasons: list[str] = Field(default_factory=list)
 
 
 class VerdictGiven(Event):
+    """A node was given its role."""
+
     type: Literal["verdict_given"] = "verdict_given"
     node: str
     role: Role
@@ -226,12 +169,16 @@ class VerdictGiven(Event):
 
 
 class ReroutesOpened(Event):
+    """Blocked nodes are rerouted: to each an ordinal of framing E for its replacement."""
+
     type: Literal["reroutes_opened"] = "reroutes_opened"
     parent: str
     assigned: dict[str, int]
 
 
 class RerouteVoided(Event):
+    """A reroute brought nothing."""
+
     type: Literal["reroute_voided"] = "reroute_voided"
     node: str
     reason: str
@@ -247,12 +194,16 @@ class NodeRerouted(Event):
 
 
 class NodeUnresolved(Event):
+    """A node was given up on (rule F8)."""
+
     type: Literal["node_unresolved"] = "node_unresolved"
     node: str
     reasons: list[str] = Field(default_factory=list)
 
 
 class NodeMerged(Event):
+    """A near-duplicate went into a sibling (rule F2)."""
+
     type: Literal["node_merged"] = "node_merged"
     node: str
     into: str
@@ -260,12 +211,16 @@ class NodeMerged(Event):
 
 
 class PassClosed(Event):
+    """A node's expansion is complete; `void` says why the pass does not count."""
+
     type: Literal["pass_closed"] = "pass_closed"
     node: str
     void: str = ""
 
 
 class ExternalProposed(Event):
+    """The cross-check X named addresses to look at."""
+
     type: Literal["external_proposed"] = "external_proposed"
     node: str
     citations: list[Citation] = Field(default_factory=list)
@@ -273,21 +228,16 @@ class ExternalProposed(Event):
 
 
 class ExternalChecked(Event):
+    """The addresses of the cross-check X were fetched and checked."""
+
     type: Literal["external_checked"] = "external_checked"
     node: str
     citations: list[CheckedCitation] = Field(default_factory=list)
 
 
-class ConditionState(Frozen):
-    """One of the six conditions at the close of a round, with the figures behind it."""
-
-    number: int
-    name: str
-    met: bool
-    figures: dict[str, Any] = Field(default_factory=dict)
-
-
 class RoundClosed(Event):
+    """A round ended, with the state of all six conditions and, when the run ends, the status to come."""
+
     type: Literal["round_closed"] = "round_closed"
     number: int
     new_nodes: int
@@ -298,6 +248,8 @@ class RoundClosed(Event):
 
 
 class Summarised(Event):
+    """The narrative parts of the report."""
+
     type: Literal["summarised"] = "summarised"
     weirdest_branch: str = ""
     blind_spots: list[str] = Field(default_factory=list)
@@ -307,6 +259,8 @@ class Summarised(Event):
 
 
 class StatusChanged(Event):
+    """The run has another status."""
+
     type: Literal["status_changed"] = "status_changed"
     status: Status
     reason: str = ""
@@ -314,12 +268,16 @@ class StatusChanged(Event):
 
 
 class CapsChanged(Event):
+    """The user changed caps or options."""
+
     type: Literal["caps_changed"] = "caps_changed"
     caps: Caps
     options: dict[str, Any] = Field(default_factory=dict)
 
 
 class SpendRecorded(Event):
+    """A call to a model and what it used."""
+
     type: Literal["spend_recorded"] = "spend_recorded"
     task: str
     provider: str
@@ -331,6 +289,8 @@ class SpendRecorded(Event):
 
 
 class TaskFailed(Event):
+    """A performer could not fill in a task; `raw` is what a model said."""
+
     type: Literal["task_failed"] = "task_failed"
     task: str
     code: str
@@ -339,6 +299,8 @@ class TaskFailed(Event):
 
 
 class Noted(Event):
+    """Something for the record."""
+
     type: Literal["noted"] = "noted"
     text: str
     data: dict[str, Any] = Field(default_factory=dict)

@@ -10,10 +10,12 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from treewright.tree import event as e
-from treewright.tree.fold import Record, Round, Spend, Tree
+from treewright.tree.body import ConditionState
+from treewright.tree.fold import Tree
 from treewright.tree.node import Node, Phase
 from treewright.tree.passes import FramingState, FramingStep, Pass
 from treewright.tree.run import Caps, Role, Status
+from treewright.tree.state import Record, Round, Spend
 
 FORMAT = 1
 _SCALARS = (
@@ -138,7 +140,7 @@ def _tree(header: dict[str, Any]) -> Tree:
         tree.passes[row["node"]] = _read_pass(row)
     for row in header["rounds"]:
         tree.rounds.append(
-            Round(**{**row, "conditions": [e.ConditionState.model_validate(c) for c in row["conditions"]]})
+            Round(**{**row, "conditions": [ConditionState.model_validate(c) for c in row["conditions"]]})
         )
     tree.records = [Record(*row) for row in header["records"]]
     tree.spend = Spend(**header["spend"])

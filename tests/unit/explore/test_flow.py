@@ -17,7 +17,8 @@ from treewright.explore.tasks import (
     VerifyResult,
 )
 from treewright.tree.citation import CheckedCitation, CitationState
-from treewright.tree.event import Examined, Proposal, RoundStarted
+from treewright.tree.body import Examined, Proposal
+from treewright.tree.event import RoundStarted
 from treewright.tree.node import Phase
 from treewright.tree.run import Caps, Role, Status
 

@@ -14,8 +14,8 @@ from treewright.explore.reports.record import (
     node_record,
 )
 from treewright.presets.schema import Preset
+from treewright.tree.body import FieldValue
 from treewright.tree.citation import CheckedCitation
-from treewright.tree.event import FieldValue
 from treewright.tree.fold import Tree
 from treewright.tree.node import Node
 

@@ -7,6 +7,7 @@ from typing import Any
 from treewright.explore.ports import Bodies
 from treewright.presets.schema import Preset
 from treewright.tree import event as e
+from treewright.tree.body import FieldValue
 from treewright.tree.citation import CheckedCitation, CitationState, Edit, NumericOutcome, Violation
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT, sort_key
@@ -44,7 +45,7 @@ class NodeRecord:
 
     node: Node
     label: str
-    fields: dict[str, e.FieldValue] = field(default_factory=dict)
+    fields: dict[str, FieldValue] = field(default_factory=dict)
     scores: dict[str, int] = field(default_factory=dict)
     citations: list[CheckedCitation] = field(default_factory=list)
     external: list[CheckedCitation] = field(default_factory=list)

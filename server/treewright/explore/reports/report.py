@@ -9,6 +9,7 @@ from treewright.explore.reports.record import node_record, ranked, standing, ver
 from treewright.explore.rules.text import items
 from treewright.presets.schema import Preset
 from treewright.tree import event as e
+from treewright.tree.body import FieldValue
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT
 from treewright.tree.node import Node
@@ -63,7 +64,7 @@ def _caps(tree: Tree) -> str:
     return ", ".join(f"{name} {value}" for name, value in given.items()) or "none"
 
 
-def first_action(preset: Preset, fields: dict[str, e.FieldValue]) -> str:
+def first_action(preset: Preset, fields: dict[str, FieldValue]) -> str:
     """Return the first concrete thing to do about a node: the head of its fix, else of its potential, else nothing."""
     parts = preset.parts
     for name in (parts.fix, parts.potential, parts.predictions):

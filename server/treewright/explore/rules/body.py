@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from treewright.explore.rules import f1_memory, f3_derivation, f8_deferral, structure
 from treewright.presets.schema import Preset
+from treewright.tree.body import Derivation
 from treewright.tree.citation import CheckedCitation, Violation
-from treewright.tree.event import Derivation
 
 
 def check_body(preset: Preset, body: Derivation, language: str) -> list[Violation]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from treewright.explore.rules.lexicon import find
 from treewright.explore.rules.text import as_text
 from treewright.presets.schema import Preset
+from treewright.tree.body import Derivation
 from treewright.tree.citation import CheckedCitation, Citation, CitationState, Violation
-from treewright.tree.event import Derivation
 
 _PLACE = re.compile(r"(?<![\w/:.-])((?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,5}):(\d+)(?:-\d+)?")
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`]+[^\s<>()\[\]\"'`.,;:!?]")

@@ -9,8 +9,8 @@ import re
 from treewright.explore.rules.lexicon import find
 from treewright.explore.rules.text import as_text
 from treewright.presets.schema import Preset
+from treewright.tree.body import Derivation
 from treewright.tree.citation import Violation
-from treewright.tree.event import Derivation
 
 _NOT_A_CLAIM = re.compile(
     r"```.*?```|`[^`]*`|“[^”]*”|\"[^\"]*\"|「[^」]*」|https?://\S+|[\w./-]+:\d+(?:-\d+)?"

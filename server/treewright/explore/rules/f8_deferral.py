@@ -6,8 +6,8 @@ the node is rerouted into a sibling that can be filled.
 
 from treewright.explore.rules.lexicon import find
 from treewright.explore.rules.text import as_text
+from treewright.tree.body import Derivation
 from treewright.tree.citation import Violation
-from treewright.tree.event import Derivation
 
 
 def check(body: Derivation, language: str) -> list[Violation]:

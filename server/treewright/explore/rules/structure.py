@@ -2,8 +2,8 @@
 
 from treewright.explore.rules.text import as_text, items, sentences, steps
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
+from treewright.tree.body import Derivation, FieldValue
 from treewright.tree.citation import Violation
-from treewright.tree.event import Derivation, FieldValue
 
 
 def check(preset: Preset, body: Derivation) -> list[Violation]:

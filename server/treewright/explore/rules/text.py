@@ -2,7 +2,7 @@
 
 import re
 
-from treewright.tree.event import FieldValue
+from treewright.tree.body import FieldValue
 
 _SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？\n]*")
 _STEP = re.compile(r"^\s*(?:\d+[.)、]|[-*•]|→|->|step\s+\d+)", re.IGNORECASE)

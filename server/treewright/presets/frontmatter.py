@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from treewright.presets.fault import Fault, Mark, fault_at
-from treewright.presets.inline import COMMENT, Cursor, Syntax, read_value
+from treewright.presets.inline import COMMENT, DEEPEST, Cursor, Syntax, read_value
 from treewright.presets.marked import Entry, ListNode, MapNode, Node, ScalarNode
 
 _DELIMITER = re.compile(r"---[ \t]*\Z")
@@ -86,6 +86,7 @@ class _Parser:
         self.path = path
         self.faults: list[Fault] = []
         self.row = 0
+        self.depth = 0
         self.lines = [self._without_tabs(row, line) for row, line in enumerate(lines)]
 
     def _fault(self, row: int, col: int, length: int, rule: str, message: str) -> None:
@@ -216,7 +217,8 @@ class _Parser:
             node = read_value(cursor)
         except Syntax as problem:
             self.faults.append(problem.fault)
-            self.row = max(cursor.row, row) + 1 if problem.fault.rule != "E110" else row + 1
+            # A bracket that is never closed has swallowed the lines below it: read on after its own.
+            self.row = row + 1 if problem.fault.rule == "E110" else max(cursor.row, row) + 1
             self._skip_deeper(indent)
             return ScalarNode(problem.fault_mark, "", "broken")
         self.row = cursor.row + 1
@@ -236,10 +238,22 @@ class _Parser:
             return ScalarNode(empty, "")
         below = self._indent()
         if below > indent:
-            return self._list(below) if self._at_item() else self._map(below)
+            return self._nested(below, indent)
         if below == indent and self._at_item() and key is not None:
             return self._list(below)
         return ScalarNode(empty, "")
+
+    def _nested(self, indent: int, outer: int) -> Node:
+        """Read the block at an indentation, unless it lies too deep to be meant."""
+        if self.depth >= DEEPEST:
+            self._skip_line("E117", f"lists and maps are nested more than {DEEPEST} deep")
+            self._skip_deeper(outer)
+            return ScalarNode(_mark(self.row + 1, indent, 1), "", "broken")
+        self.depth += 1
+        try:
+            return self._list(indent) if self._at_item() else self._map(indent)
+        finally:
+            self.depth -= 1
 
     def _list(self, indent: int) -> ListNode:
         """Read the `- ` items that stand at one indentation."""
@@ -264,7 +278,7 @@ class _Parser:
             return self._map(start)
         if re.match(r"-(?:[ \t]|\Z)", line[start:]):
             self.lines[self.row] = " " * start + line[start:]
-            return self._list(start)
+            return self._nested(start, indent)
         return self._value_after(start, indent, None)
 
     def _block_text(self, indent: int, header: re.Match[str], mark: Mark) -> ScalarNode:

@@ -15,6 +15,8 @@ _REFUSED_START = {
     "`": ("E109", "text may not start with a backtick here; put it in quotes"),
     "%": ("E109", "text may not start with % here; put it in quotes"),
 }
+DEEPEST = 20
+"""levels of lists and maps within each other; no front matter needs a quarter of it"""
 COMMENT = re.compile(r"(?:^|(?<=[ \t]))#.*\Z")
 
 
@@ -41,6 +43,7 @@ class Cursor:
     def __init__(self, path: str, lines: list[str], first_line: int, row: int, col: int) -> None:
         self.path, self.lines, self.first_line = path, lines, first_line
         self.row, self.col = row, col
+        self.depth = 0
 
     @property
     def rest(self) -> str:
@@ -183,6 +186,9 @@ def _escape(cursor: Cursor) -> str:
 def _flow(cursor: Cursor) -> Node:
     """Read `[a, b]` or `{a: b}`, which may span lines."""
     opened = cursor.mark()
+    cursor.depth += 1
+    if cursor.depth > DEEPEST:
+        raise cursor.fail("E117", f"brackets are nested more than {DEEPEST} deep")
     is_map = cursor.rest[0] == "{"
     close = "}" if is_map else "]"
     cursor.col += 1
@@ -192,6 +198,7 @@ def _flow(cursor: Cursor) -> Node:
         cursor.skip_blank_lines(opened)
         if cursor.rest[0] == close:
             cursor.col += 1
+            cursor.depth -= 1
             return MapNode(opened, tuple(entries)) if is_map else ListNode(opened, tuple(items))
         if is_map:
             _add_unique(cursor, entries, _flow_entry(cursor, opened))

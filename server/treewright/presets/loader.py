@@ -139,6 +139,9 @@ def _build(file: PresetFile) -> Preset:
     data["parts"] = file.parts()
     data["root_schemas"] = data.pop("root_fields", None) or _usual_root_fields(data["root_kind"])
     artifacts = dict(data["output_artifacts"])
+    artifacts["secondary"] = {
+        file.selector(key): name for key, name in artifacts.get("secondary", {}).items()
+    }
     artifacts["sort_by"] = sort_keys(artifacts.get("sort_by", "score"))
     data["output_artifacts"] = artifacts
     notes = file.section(NOTES)

@@ -52,7 +52,7 @@ _GATE = MapShape(
 _ARTIFACTS = MapShape(
     {"primary": _TEXT},
     {
-        "secondary": MapShape(optional=dict.fromkeys(get_args(SecondarySelector), _TEXT)),
+        "secondary": MapShape(others=_TEXT),
         "sort_by": _TEXT,
         "each": _TEXT,
         "table": ListShape(_TEXT),
@@ -129,6 +129,14 @@ class PresetFile:
     def reading_faults(self) -> list[Fault]:
         """Return what was wrong before any rule was asked."""
         return [*self.document.faults, *self.front.faults]
+
+    def selector(self, key: str) -> str | None:
+        """Return which nodes a key of `secondary` selects: a selector itself, or the label of a role."""
+        if key in get_args(SecondarySelector):
+            return key
+        labels = {label.casefold(): role for role, label in self.data.get("verdict_enum", {}).items()}
+        role: str | None = labels.get(key.casefold())
+        return role if role in get_args(SecondarySelector) else None
 
     def section(self, title: str) -> Section | None:
         """Return the first section of a title, in any letter case."""

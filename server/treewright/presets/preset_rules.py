@@ -163,6 +163,21 @@ def artifact_is_repeated(file: PresetFile) -> Iterator[Fault]:
         seen.setdefault(name.casefold(), where[-1])
 
 
+def secondary_key_is_off(file: PresetFile) -> Iterator[Fault]:
+    """E225: a key of `secondary` says which nodes go there, and no two say the same."""
+    seen: dict[str, str] = {}
+    for key in file.data.get("output_artifacts", {}).get("secondary", {}):
+        selector = file.selector(key)
+        mark = file.front.key_mark("output_artifacts", "secondary", key)
+        if selector is None:
+            message = f"{key} selects no nodes; use kept, pruned, blocked, refuted, or the label of a role"
+            yield _at(file, mark, "E225", message)
+        elif selector in seen:
+            yield _at(file, mark, "E225", f"{key} selects the same nodes as {seen[selector]}")
+        else:
+            seen[selector] = key
+
+
 def glossary_path_is_unclean(file: PresetFile) -> Iterator[Fault]:
     """E213: glossary paths are project-relative, with forward slashes and without `.` and `..`."""
     for i, path in enumerate(file.data.get("glossary_paths", [])):
@@ -331,6 +346,7 @@ PRESET_RULES: tuple[PresetRule, ...] = (
     dim_is_unknown,
     artifact_name_is_unsafe,
     artifact_is_repeated,
+    secondary_key_is_off,
     glossary_path_is_unclean,
     gate_arguments_are_off,
     gate_does_not_lower,

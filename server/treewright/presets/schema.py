@@ -198,7 +198,7 @@ class Preset(Frozen):
         score_dims: five, in the order scores are shown.
         node_schema: twelve field names in order.
         parts: which field plays which part.
-        field_rules: rule by field, for every field of `node_schema`.
+        field_rules: rule by field; `rule` gives the usual one for the rest.
         root_schemas: the root's fields, one entry a mode.
         gates: in the order they are asked.
         output_artifacts: what files a run ends with.
@@ -220,7 +220,7 @@ class Preset(Frozen):
     score_dims: tuple[ScoreDim, ...] = Field(min_length=DIM_COUNT, max_length=DIM_COUNT)
     node_schema: tuple[Identifier, ...] = Field(min_length=FIELD_COUNT, max_length=FIELD_COUNT)
     parts: Parts
-    field_rules: dict[Identifier, FieldRule]
+    field_rules: dict[Identifier, FieldRule] = Field(default_factory=dict)
     root_schemas: tuple[RootSchema, ...] = Field(min_length=1)
     gates: tuple[Gate, ...] = ()
     output_artifacts: OutputArtifacts

@@ -79,6 +79,8 @@ def test_a_value_that_cannot_be_read_is_told_once_and_not_also_as_missing() -> N
 
 
 @pytest.mark.parametrize("kind", NAMES)
-@pytest.mark.parametrize("text", ["", "\n", "---", "---\n---", "---\n---\n", "﻿", "\x00", "--- \n: : :\n---\n"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "---", "---\n---", "---\n---\n", "﻿", "\x00", "--- \n: : :\n---\n"]
+)
 def test_a_fragment_is_told_and_never_raises(kind: str, text: str) -> None:
     assert told(kind, text)

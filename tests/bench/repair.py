@@ -117,6 +117,8 @@ def solve(problem: Problem, seconds: float, everything: bool = False) -> Row:
     outcome: RepairOutcome = repair_program(task.start, plan, host, host, clock=time.monotonic, seconds=seconds)
     took = time.monotonic() - started
     if outcome.chosen is None:
+        if outcome.best.complete:
+            return Row(problem.name, False, False, took, 0, 0, False, note="nothing_fails")
         note = f"best {outcome.best.passed}/{len(plan.checks)} asked {outcome.screened}"
         return Row(problem.name, False, False, took, outcome.screened, 0, False, note=note)
     correct = judged(outcome.chosen.source, problem.hidden)
@@ -180,9 +182,13 @@ def report(half: str, problems: list[Problem], options: argparse.Namespace) -> N
     count = len(rows)
     plausible, correct = sum(row.plausible for row in rows), sum(row.correct for row in rows)
     times = sorted(row.seconds for row in rows)
+    usable = [row for row in rows if row.note not in ("search_no_checks", "nothing_fails")]
+    good = sum(row.correct for row in usable)
+    print(f"{half}: of {len(usable)} with a failing visible check, correct {good} ({good / max(len(usable), 1):.1%})")
     print(
         f"{half}: {count} problems, plausible {plausible} ({plausible / count:.1%}), correct {correct} "
-        f"({correct / count:.1%}), without visible checks {sum(row.note == 'search_no_checks' for row in rows)}, several {sum(row.several for row in rows)}, "
+        f"({correct / count:.1%}), without visible checks {sum(row.note == 'search_no_checks' for row in rows)}, "
+        f"failing none {sum(row.note == 'nothing_fails' for row in rows)}, several {sum(row.several for row in rows)}, "
         f"median {times[count // 2]:.1f} s, slowest {times[-1]:.1f} s, screened {sum(row.screened for row in rows)}"
     )
 

@@ -73,7 +73,7 @@ def repair_program(
     return RepairOutcome(chosen, ranked, repair.best, distinct, repair.told, diff)
 
 
-LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.12, 2.0
+LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.06, 2.0
 
 
 def screen_timeout(baseline: Trace, plan: Plan) -> float:
@@ -83,7 +83,7 @@ def screen_timeout(baseline: Trace, plan: Plan) -> float:
     """
     if baseline.cpu_s and baseline.outcome is BranchOutcome.FINISHED and not _hung(baseline):
         return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, 10 * baseline.cpu_s))
-    return 2 * LEAST_TIMEOUT_S
+    return LEAST_TIMEOUT_S
 
 
 def _hung(baseline: Trace) -> bool:

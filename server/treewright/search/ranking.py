@@ -7,11 +7,13 @@ likely such an edit is, how much it changes), less what the agreement of indepen
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treewright.search.candidates import change_size
 from treewright.search.checks import Observation, Plan
+from treewright.search.mutate.usage import degenerate, unread_names
 from treewright.search.ports import Screener, Trace
 from treewright.search.probes import probe_plan
 from treewright.search.repair import Mutant, Screened
@@ -45,6 +47,12 @@ AGREEMENT_BITS = 1.5
 FAULT_BITS = 3.0
 """Bits for raising or hanging on every generated input where the starting program did not."""
 
+UNREAD_BITS = 1.5
+"""Bits for each name that the change leaves unread; gained for each that it takes into use."""
+
+DEGENERATE_BITS = 3.0
+"""Bits for each expression such as `x - x`."""
+
 
 def rank(
     program: str, plan: Plan, passing: Sequence[Screened], screener: Screener
@@ -71,14 +79,15 @@ def rank(
         before = _fault_share(traces[0], probes)
         faults = [max(0.0, _fault_share(trace, probes) - before) for trace in traces[1:]]
     sizes = [change_size(program, one.mutant.source) for one in passing]
-    base = [one.mutant.cost + SIZE_BITS * size for one, size in zip(passing, sizes, strict=True)]
+    odd = [_oddity(program, one.mutant.source) for one in passing]
+    base = [one.mutant.cost + SIZE_BITS * size + bits for one, size, bits in zip(passing, sizes, odd, strict=True)]
     shares = _shares(base, behaviours)
     found = []
     for index, one in enumerate(passing):
         agreement = AGREEMENT_BITS * shares[behaviours[index]]
         fault = FAULT_BITS * faults[index]
         score = base[index] - agreement + fault
-        note = f"size {sizes[index]} agree {shares[behaviours[index]]:.2f} fault {faults[index]:.2f} score {score:.2f}"
+        note = f"size {sizes[index]} odd {odd[index]:.1f} agree {shares[behaviours[index]]:.2f} fault {faults[index]:.2f} score {score:.2f}"
         found.append((score, index, Ranked(one.mutant, sizes[index], score, 0, note)))
     found.sort(key=lambda item: item[:2])
     numbers: dict[tuple[object, ...], int] = {}
@@ -87,6 +96,15 @@ def rank(
         group = numbers.setdefault(behaviours[index], len(numbers))
         ordered.append(Ranked(one.mutant, one.size, one.score, group, one.note))
     return tuple(ordered), len(numbers)
+
+
+def _oddity(before: str, after: str) -> float:
+    """Bits for names that nothing reads any more and expressions that say nothing; negative when a program
+    reads a name that nothing read before."""
+    old, new = ast.parse(before), ast.parse(after)
+    unread = len(unread_names(new)) - len(unread_names(old))
+    empty = max(0, degenerate(new) - degenerate(old))
+    return UNREAD_BITS * unread + DEGENERATE_BITS * empty
 
 
 def _shares(costs: Sequence[float], behaviours: Sequence[tuple[object, ...]]) -> dict[tuple[object, ...], float]:

@@ -115,6 +115,9 @@ _PROGRESS_BITS = 7.0
 _GAP_BITS = 4.0
 """What closing the gaps of the failing checks altogether would be worth."""
 
+_WIDEN_AT_ONCE = 6
+"""Bases taken at a time when nothing came closer."""
+
 _SECOND_EDIT_BITS = 2.0
 """A bug of two edits is rarer than one of one."""
 
@@ -144,10 +147,11 @@ class Repair:
         self._seen: set[str] = set()
         self._open: dict[str, Mutant] = {}
         self._bases = 0
+        self._waiting: list[tuple[Screened, Trace]] = []
         self._signatures: set[tuple[object, ...]] = set()
         self._discounts = discounts(plan.checks, self.start.verdicts, baseline.observations)
         digest = program_digest(program)
-        if digest is None:
+        if digest is None or self.start.complete:
             return
         self._seen.add(digest)
         tree = ast.parse(program)
@@ -160,6 +164,8 @@ class Repair:
     def ask(self, count: int) -> list[Mutant]:
         """The next mutants to screen, at most `count`; empty when there is nothing left or enough was found."""
         found: list[Mutant] = []
+        if not self._queue and not self._open:
+            self._widen()
         while len(found) < count and self._queue and self.asked < self.limits.screened:
             if self._enough(self._queue[0].cost):
                 break
@@ -228,9 +234,11 @@ class Repair:
         gained = screened.passed - self.start.passed + lost
         closer = self.start.gap - screened.gap
         if lost > gained or (gained == 0 and closer <= 0.02):
+            if lost == 0 and any(verdict.actual for verdict in screened.verdicts):
+                self._signatures.add(signature)
+                self._waiting.append((screened, trace))
             return
         self._signatures.add(signature)
-        self._bases += 1
         failing = max(len(self.start.verdicts) - self.start.passed, 1)
         worth = _PROGRESS_BITS * (gained - lost) / failing + _GAP_BITS * max(closer, 0.0) / max(self.start.gap, 0.1)
         base = _Base(
@@ -240,7 +248,20 @@ class Repair:
             screened.mutant.id,
             self._lines_of(screened, trace),
         )
+        self._bases += 1
         self._push(base)
+
+    def _widen(self) -> None:
+        """Nothing came closer: go on from the likeliest mutants that only failed in another way."""
+        if self.passing or not self._waiting or self._bases >= self.limits.bases:
+            return
+        self._waiting.sort(key=lambda item: item[0].mutant.cost)
+        for screened, trace in self._waiting[:_WIDEN_AT_ONCE]:
+            self._bases += 1
+            mutant = screened.mutant
+            cost = mutant.cost + _SECOND_EDIT_BITS
+            self._push(_Base(mutant.source, cost, mutant.edits, mutant.id, self._lines_of(screened, trace)))
+        del self._waiting[:_WIDEN_AT_ONCE]
 
     def _lines_of(self, screened: Screened, trace: Trace) -> dict[int, float]:
         tree = ast.parse(screened.mutant.source)
@@ -255,7 +276,7 @@ class Repair:
     def exhausted(self) -> bool:
         """Whether nothing is left to ask for and nothing is being screened."""
         return not self._open and (
-            not self._queue or self.asked >= self.limits.screened or self._enough(self._queue[0].cost)
+            (not self._queue and not self._waiting) or self.asked >= self.limits.screened or (bool(self._queue) and self._enough(self._queue[0].cost))
         )
 
 

@@ -61,7 +61,7 @@ class ForkHost:
         batch: programs a child runs one after the other before a new one is forked.
     """
 
-    def __init__(self, check_timeout_s: float = 0.5, batch: int = 12, memory_bytes: int = 1 << 30) -> None:
+    def __init__(self, check_timeout_s: float = 0.5, batch: int = 12, memory_bytes: int = 400 << 20) -> None:
         self.check_timeout_s = check_timeout_s
         self.batch = batch
         self.memory_bytes = memory_bytes
@@ -97,23 +97,27 @@ class ForkHost:
             os.close(reader)
             _serve(writer, programs, compiled, timeout, self.memory_bytes)
         os.close(writer)
-        limit = time.monotonic() + (timeout * (len(compiled.checks) + 2)) * len(programs) + 2
-        data = _read(reader, limit)
+        data = _read(reader, len(programs), max(4 * timeout, 1.0) if len(programs) > 1 else 6 * timeout + 5.0)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         return [_trace(line) for line in data.split(b"\n")[:-1]]
 
 
-def _read(reader: int, limit: float) -> bytes:
-    parts = []
-    while True:
+def _read(reader: int, lines: int, patience: float) -> bytes:
+    """Read until the child is done, or has not finished a program for a while."""
+    data = b""
+    limit = time.monotonic() + patience
+    while data.count(b"\n") < lines:
         ready, _, _ = select.select([reader], [], [], max(0.0, limit - time.monotonic()))
         part = os.read(reader, 1 << 20) if ready else b""
         if not part:
-            os.close(reader)
-            return b"".join(parts)
-        parts.append(part)
+            break
+        if b"\n" in part:
+            limit = time.monotonic() + patience
+        data += part
+    os.close(reader)
+    return data
 
 
 def _trace(line: bytes) -> Trace:

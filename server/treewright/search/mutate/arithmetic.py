@@ -74,12 +74,13 @@ def _binary(node: ast.BinOp, site: Site) -> Iterator[Edit]:
     if sign is None:
         return
     left, right = site.text(node.left), site.text(node.right)
+    idiom = _idiom_bits(node, site)
     for operator, others in (("arithmetic.near", _near(sign)), ("arithmetic.far", _FAR[sign])):
         for other in others:
             level = _STRENGTH_CHANGES.get(other, 2)
             tight = level + 1 if other not in ("and", "or") else level
             text = f"{site.operand(node.left, level)} {other} {site.operand(node.right, tight)}"
-            yield Edit(operator, (site.replace(node, text, level),), node.lineno)
+            yield Edit(operator, (site.replace(node, text, level),), node.lineno, idiom)
     yield Edit("arithmetic.drop", (site.replace(node, left, strength(node.left)),), node.lineno)
     extra = 0.0 if sign in "+*%" else 1.0
     yield Edit("arithmetic.drop", (site.replace(node, right, strength(node.right)),), node.lineno, extra)
@@ -87,6 +88,15 @@ def _binary(node: ast.BinOp, site: Site) -> Iterator[Edit]:
         level = strength(node)
         text = f"{site.operand(node.right, level)} {sign} {site.operand(node.left, level + 1)}"
         yield Edit("arithmetic.swap", (site.replace(node, text, level),), node.lineno)
+
+
+def _idiom_bits(node: ast.BinOp, site: Site) -> float:
+    """Bits against another operator where the present one is an idiom: `n % k == 0`, or one of a row of alike."""
+    parent = site.parents.get(node)
+    if isinstance(node.op, ast.Mod) and isinstance(parent, ast.Compare) and isinstance(parent.comparators[0], ast.Constant):
+        return 2.0
+    chained = [one for one in (node.left, node.right, parent) if isinstance(one, ast.BinOp)]
+    return 0.7 if any(type(one.op) is type(node.op) for one in chained) else 0.0
 
 
 def _near(sign: str) -> tuple[str, ...]:

@@ -39,6 +39,8 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
         yield from _arguments(node, site, material)
     if isinstance(node, (ast.Tuple, ast.List)) and 2 <= len(node.elts) <= 5:
         yield from _swaps(list(node.elts), site, "argument.element", node.lineno)
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and not isinstance(node.comparators[0], ast.Constant):
+        yield from _wrap_both(node, site)
     if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         yield from _wrap(node, site, material)
 
@@ -169,6 +171,8 @@ def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
         return
     for function in _WRAPS.get(kind, ()):
         likely = 0.0 if _natural(function, parent) and kind != "any" else 1.5
+        if function == "abs" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            likely = -1.5
         yield Edit("wrap.call", (site.replace(node, f"{function}({text})"),), node.lineno, likely)
     if isinstance(parent, ast.Expr):
         return
@@ -182,6 +186,16 @@ def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
     if kind == "bool" and not isinstance(node, ast.Compare):
         yield Edit("condition.negate", (site.replace(node, f"not {site.operand(node, NOT)}", NOT),), node.lineno)
     yield from _own_functions(node, text, site, material)
+
+
+def _wrap_both(node: ast.Compare, site: Site) -> Iterator[Edit]:
+    """Both sides of a comparison in the same wrapper."""
+    left, right = node.left, node.comparators[0]
+    for function in ("set", "sorted", "len", "abs", "str", "sum"):
+        splices = tuple(site.replace(side, f"{function}({site.text(side)})") for side in (left, right))
+        yield Edit("wrap.both", splices, node.lineno)
+    splices = tuple(site.replace(side, f"{site.operand(side, 14)}.lower()") for side in (left, right))
+    yield Edit("wrap.both", splices, node.lineno, 0.5)
 
 
 def _natural(function: str, parent: ast.AST | None) -> bool:

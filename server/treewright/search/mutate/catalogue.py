@@ -7,6 +7,7 @@ little its line is suspected. Costs are bits: one more means half as likely.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from treewright.search.mutate import (
@@ -27,6 +28,7 @@ from treewright.search.mutate.edit import Edit
 from treewright.search.mutate.facts import Material
 from treewright.search.mutate.priors import operator_costs
 from treewright.search.mutate.site import Site
+from treewright.search.mutate.usage import unread_names
 
 Family = Callable[[ast.AST, Site, Material], Iterator[Edit]]
 
@@ -44,6 +46,11 @@ FAMILIES: tuple[Family, ...] = (
     insertions.propose,
     donors.propose,
 )
+
+UNREAD_BITS = 2.0
+"""Bits off for an edit that puts a name to use that nothing has read so far."""
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 UNKNOWN_COST = 9.0
 """Bits for an operator that the priors do not list."""
@@ -67,6 +74,7 @@ def edits_of(
         families: which operators to ask.
     """
     costs = operator_costs()
+    unread = unread_names(site.tree)
     found: list[tuple[float, Edit]] = []
     for node in ast.walk(site.tree):
         line = getattr(node, "lineno", None) or _line_of_comprehension(node)
@@ -84,8 +92,14 @@ def edits_of(
                         continue
                 cost = costs.get(edit.operator, UNKNOWN_COST) + edit.extra + at
                 cost -= discounts.get(edit.operator, 0.0) + discounts.get(edit.operator.split(".")[0] + ".*", 0.0)
+                if unread and any(_uses(text, unread) for _, _, text in edit.splices):
+                    cost -= UNREAD_BITS
                 found.append((cost, edit))
     return found
+
+
+def _uses(text: str, names: set[str]) -> bool:
+    return not names.isdisjoint(_WORD.findall(text))
 
 
 def _line_of_comprehension(node: ast.AST) -> int | None:

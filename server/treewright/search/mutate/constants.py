@@ -81,6 +81,11 @@ def _string(node: ast.Constant, value: str, site: Site, material: Material) -> I
             yield from edit(other, "constant.text")
     for other in material.donors(node).strings:
         yield from edit(other, "constant.string")
+    if len(value) == 1 and not value.isspace():
+        for other in material.check_letters:
+            yield from edit(other, "constant.char")
+    if value.isidentifier() and value in site.readable(node):
+        yield Edit("constant.quoted", (site.replace(node, value),), node.lineno)
     for other in material.check_strings:
         if _nearly(value, other):
             yield from edit(other, "constant.spelling")

@@ -30,6 +30,12 @@ class Material:
         return self._by_function[scope.node]
 
     @cached_property
+    def check_letters(self) -> list[str]:
+        """Letters and signs that appear in the checks' strings, most frequent first, at most 16."""
+        found = Counter(letter for text in self.check_strings for letter in text if not letter.isspace())
+        return [letter for letter, _ in found.most_common(16)]
+
+    @cached_property
     def functions(self) -> dict[str, ast.FunctionDef]:
         """Every function of the file that a plain name reaches, by name."""
         return {node.name: node for node in ast.walk(self.site.tree) if isinstance(node, ast.FunctionDef)}

@@ -12,6 +12,9 @@ from treewright.deliberate.session import Session, Thought
 LEAST_TOKENS, MOST_TOKENS, DEFAULT_TOKENS = 200, 400, 300
 """Bounds and default of a digest (contract: deliberation, 4)."""
 
+LEAST_SHARE = 24
+"""Tokens below which a stage's line says nothing; a small budget leaves the oldest stages out instead."""
+
 _SENTENCE = re.compile(r"(?<=[.!?。！？])[\"'”’)\]]*\s+|(?<=[。！？])|\n+")
 
 
@@ -73,6 +76,7 @@ def compress(session: Session, target_tokens: int = DEFAULT_TOKENS) -> tuple[str
     filled = [(stage, thoughts) for stage, thoughts in earlier if thoughts]
     if not filled:
         return "", 0
+    filled = filled[-max(1, budget // LEAST_SHARE) :]
     lines: dict[int, list[str]] = {}
     used = 0
     share = budget // len(filled)

@@ -20,11 +20,14 @@ _THINKING = re.compile(r"\A\s*<think>.*?</think>\s*", re.DOTALL | re.IGNORECASE)
 _TRAILING_COMMA = re.compile(r",(\s*[}\]])")
 _BULLET = re.compile(r"\A\s*(?:[-*•]|\d+[.)])\s+")
 _PAIR = re.compile(
-    r"([A-Za-z][A-Za-z _-]*?)\s*(?:[:=：]|\bis\b|\s)\s*(-?\d+(?:[.]\d+)?|-?[.]\d+)\s*(%|/\s*\d+)?(?=[\s,;，；、.)\n]|\Z)"
+    r"(?<![A-Za-z])([A-Za-z][A-Za-z _-]{0,30}?)\s{0,9}(?:[:=：]|\bis\b|\s)\s{0,9}(-?\d+(?:[.]\d+)?|-?[.]\d+)\s*(%|/\s*\d+)?(?=[\s,;，；、.)\n]|\Z)"
 )
 _SCORE = re.compile(r"\A\s*(-?\d*[.]?\d+)\s*(%|/\s*(\d+))?\s*\Z")
 _TRUE = frozenset({"true", "yes", "y", "1", "on"})
 _FALSE = frozenset({"false", "no", "n", "0", "off", "", "none", "null"})
+
+LONGEST_SCORES = 20_000
+"""Characters of plain text in which scores are looked for; seven scores take some 150."""
 
 SCORES_EXAMPLE = "correctness: 0.8, clarity: 0.7"
 SCORES_SHAPE = f"a number from 0 to 1 for each of: {', '.join(DIMENSIONS)}"
@@ -250,6 +253,8 @@ def _scores_in_text(name: str, text: str) -> object:
         raise Unclear(name, str(error), SCORES_SHAPE, SCORES_EXAMPLE) from error
     if value is not None:
         return value
+    if len(text) > LONGEST_SCORES:
+        raise Unclear(name, "it is too long to be scores", SCORES_SHAPE, SCORES_EXAMPLE)
     pairs = [(key.strip(), number + (unit or "")) for key, number, unit in _PAIR.findall(_bare(text))]
     known = {_flat(dimension) for dimension in DIMENSIONS}
     keyed = {re.sub(r"(?i)\A(?:and|the|score|scores)\s+", "", key): number for key, number in pairs}

@@ -12,6 +12,8 @@ from treewright.deliberate.settings import checked_overrides
 from treewright.deliberate.specialists import brief_for, role_due
 from treewright.deliberate.toolbox import Toolbox, mode_lines, tool
 
+LONGEST_STAGE = 100
+MOST_STAGES = 50
 MODES = ("serial", "subagent")
 
 
@@ -194,4 +196,7 @@ def _read_stages(stages: object) -> list[str]:
     found = read_list("stages", stages, example)
     if len(set(names)) != len(names) or len({name.casefold() for name in found}) != len(found):
         raise Unclear("stages", "two stages have the same name", "different names, in order", example)
+    if any(len(name) > LONGEST_STAGE for name in found) or len(found) > MOST_STAGES:
+        shape = f"at most {MOST_STAGES} names of at most {LONGEST_STAGE} characters"
+        raise Unclear("stages", "that is more than names of stages", shape, example)
     return found

@@ -1,7 +1,7 @@
 """Settings of deliberation, and what one session may change of them (contract: deliberation, 1)."""
 
 import difflib
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -9,6 +9,7 @@ from treewright.deliberate.ports import Endpoint
 from treewright.deliberate.stages import stage_table
 from treewright.errors import RequestError
 
+Name = Annotated[str, Field(min_length=1, max_length=100)]
 EngineName = Literal["manual", "nash", "necort"]
 
 
@@ -50,7 +51,7 @@ class SubagentSettings(Section):
     """`[subagent]`."""
 
     engine: EngineName = "manual"
-    agents: list[str] = Field(
+    agents: list[Name] = Field(
         default_factory=lambda: ["Analysis", "Creativity", "Skeptic"], min_length=1, max_length=12
     )
     max_rounds: int = Field(default=2, ge=1, le=50)
@@ -72,7 +73,9 @@ class SubagentSettings(Section):
 class StageSettings(Section):
     """`[stages]`."""
 
-    default: list[str] = Field(default_factory=lambda: list(stage_table().default), min_length=1)
+    default: list[Name] = Field(
+        default_factory=lambda: list(stage_table().default), min_length=1, max_length=50
+    )
 
 
 class AutopilotSettings(Section):

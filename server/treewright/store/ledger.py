@@ -83,12 +83,16 @@ class _Account(BaseModel):
         """Return what can still be reserved, never negative."""
         return max(_ZERO, self.limit(policy) - self.committed - self.held())
 
-    def advance(self, now: float) -> None:
+    def advance(self, now: float) -> bool:
         """Let time pass: charge the holds whose deadline has come.
 
         A clock that was set back moves the deadlines with it, so that every hold keeps the time it had left.
+
+        Returns:
+            Whether that has to be remembered.
         """
-        if now < self.seen:
+        changed = now < self.seen
+        if changed:
             for hold in self.holds.values():
                 hold.deadline -= self.seen - now
         self.seen = now
@@ -97,6 +101,8 @@ class _Account(BaseModel):
             self.committed += hold.estimate
             self.expired[key] = hold
             self.lapsed += 1
+            changed = True
+        return changed
 
 
 class Ledger:
@@ -264,7 +270,8 @@ class Ledger:
         make_folder(self._folder, private=True)
         with exclusive(path.with_suffix(".lock")):
             account = self._read(run)
-            account.advance(self._clock())
+            if account.advance(self._clock()):
+                self._save(path, account)
             yield account, lambda: self._save(path, account)
 
     def _path(self, run: str) -> Path:

@@ -40,7 +40,7 @@ _SCRIPTS = {
     "ko": re.compile(r"[\uac00-\ud7af\u1100-\u11ff]"),
     "ru": re.compile(r"[\u0400-\u04ff]"),
 }
-_PARAGRAPH_LETTERS = 40
+_PARAGRAPH_LETTERS = 30
 """letters from which a paragraph is long enough to be judged"""
 _PARAGRAPH_SHARE = 0.25
 """share of letters in the language's script below which a paragraph counts as not translated"""
@@ -250,13 +250,12 @@ def _body_is_not_translated(source: list[str], lines: list[str], path: str, lang
     theirs = {" ".join(text.split()) for _, text in _paragraphs(source)}
     for number, text in _paragraphs(lines):
         letters = _LETTER.findall(text)
-        if len(letters) < (_PARAGRAPH_LETTERS if script is None or not script.search(text) else 1):
+        if len(letters) < _PARAGRAPH_LETTERS:
             continue
-        if script is not None:
-            bad = sum(1 for letter in letters if script.match(letter)) / len(letters) < _PARAGRAPH_SHARE
-            bad = bad and len(letters) >= _PARAGRAPH_LETTERS
-        else:
+        if script is None:
             bad = " ".join(text.split()) in theirs
+        else:
+            bad = sum(1 for letter in letters if script.match(letter)) < _PARAGRAPH_SHARE * len(letters)
         if bad:
             mark = Mark(line=number, column=1, end_column=1)
             yield fault_at(path, mark, "E608", f"this paragraph is not in {language}")

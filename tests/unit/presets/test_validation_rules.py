@@ -30,8 +30,19 @@ def test_the_samples_have_no_fault(kind: str, tmp_path: Path) -> None:
     assert told(kind, sample(kind), tmp_path) == []
 
 
-@pytest.mark.requirement("presets:validate:rule-with-place")
-@pytest.mark.requirement("exploration:preset:faults-located")
+@pytest.mark.requirement(
+    "presets:validate:rule-with-place",
+    "exploration:preset:faults-located",
+    "exploration:preset:root-kind",
+    "exploration:preset:verdict-roles",
+    "exploration:preset:convergence-metric",
+    "exploration:preset:five-dimensions",
+    "exploration:preset:twelve-fields",
+    "exploration:preset:field-rules",
+    "exploration:preset:artifacts",
+    "exploration:preset:glossary-paths",
+    "exploration:preset:malformed-front-matter",
+)
 @pytest.mark.parametrize("case", CASES, ids=[f"{c['told'][0].split()[1]}-{i}" for i, c in enumerate(CASES)])
 def test_a_broken_rule_is_told_with_line_and_column(case: dict[str, object], tmp_path: Path) -> None:
     (tmp_path / "example.py").write_text("a\nb\nc", encoding="utf-8")

@@ -7,8 +7,11 @@ from treewright.explore.ports import Bodies
 from treewright.explore.reports.deliverables import deliverables
 from treewright.explore.reports.document import tree_json
 from treewright.explore.reports.markdown import long_fields, node_markdown, tree_markdown
+from treewright.explore.reports.page import page
+from treewright.explore.reports.picture import picture
 from treewright.explore.reports.record import in_tree_order, node_record
 from treewright.explore.reports.report import report
+from treewright.explore.reports.sarif import sarif
 from treewright.presets.schema import Preset
 from treewright.store.artifacts import write_artifact
 from treewright.tree.fold import Tree
@@ -38,8 +41,15 @@ def write_outputs(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> l
     write_views(folder, tree, preset, bodies)
     for name, text in _long_nodes(tree, preset, bodies):
         write_artifact(folder / name, text)
+    title = tree.root.statement or preset.name
+    names += ["tree.html", "tree.svg", "tree.md", "tree.json"]
+    write_artifact(folder / "tree.svg", picture(tree, preset, title))
+    write_artifact(folder / "tree.html", page(tree, preset, bodies, title))
+    if preset.root_kind == "code":
+        write_artifact(folder / "findings.sarif", sarif(tree, preset, bodies))
+        names.append("findings.sarif")
     write_artifact(folder / "REPORT.md", report(tree, preset, bodies))
-    return [*names, "tree.md", "tree.json"]
+    return names
 
 
 def _long_nodes(tree: Tree, preset: Preset, bodies: Bodies) -> Iterator[tuple[str, str]]:

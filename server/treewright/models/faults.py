@@ -20,6 +20,11 @@ _PROMPT_SAID = re.compile(
     r"(?:request \(|resulted in |prompt is too long: |requested )(\d{3,8})(?: tokens)?", re.IGNORECASE
 )
 
+_SAID_OF_EVERYTHING = frozenset(
+    {"invalid_request_error", "bad_request", "badrequesterror", "api_error", "server_error"}
+)
+"""Codes that some servers give to nearly every error; they decide only when nothing better does."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerFault:
@@ -86,16 +91,17 @@ def read_fault(status: int, body: bytes | str | Mapping[str, Any]) -> ServerFaul
 
 
 def _outcome(status: int, words: frozenset[str], message: str) -> Outcome:
-    # `invalid_request_error` is said about nearly everything, so it decides only when nothing better does
-    specific = words - {"invalid_request_error", "bad_request", "badrequesterror"}
     for rule in _rules():
-        if rule.codes & specific:
+        if rule.codes & (words - _SAID_OF_EVERYTHING):
             return rule.outcome
     for rule in _rules():
         if any(phrase in message for phrase in rule.phrases) and _phrase_fits(rule.outcome, status):
             return rule.outcome
     for rule in _rules():
-        if status in rule.statuses or rule.codes & words:
+        if status in rule.statuses:
+            return rule.outcome
+    for rule in _rules():
+        if rule.codes & words:
             return rule.outcome
     return Outcome.OVERLOADED if status >= 500 or status == 200 else Outcome.BAD_RESPONSE
 

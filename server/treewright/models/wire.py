@@ -6,6 +6,7 @@ first piece of text. Once text has arrived, the call ends with what there is, an
 
 import asyncio
 import json
+import logging
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ class Wire:
     base_url: str
     key: Key | None = None
     key_header: str = "Authorization"
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     clock: Clock = field(default_factory=SystemClock)
@@ -259,6 +260,8 @@ class Wire:
         import httpx
 
         if self._client is None:
+            # at debug level it logs response headers, in which a server may echo a key
+            logging.getLogger("httpcore").setLevel(logging.WARNING)
             loopback = Origin.of(self.base_url).is_loopback
             limits = self.timeouts
             self._client = httpx.AsyncClient(

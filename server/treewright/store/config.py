@@ -213,7 +213,7 @@ def _told(fault: ErrorDetails, sources: dict[Key, Source]) -> StoreError:
             f"Did you mean `{nearest}`?",
             {"key": name, "nearest": nearest, "file": place.file, "line": place.line},
         )
-    name = ".".join(known or key)
+    name = ".".join(known if known == key[: len(known)] else key)
     return StoreError(
         "config_invalid",
         f"{place.named()}: `{name}`: {_plainly(fault)}.",
@@ -232,10 +232,19 @@ def _plainly(fault: ErrorDetails) -> str:
 
 
 def _known(key: Key, sources: dict[Key, Source]) -> Key:
-    """Return the key that was set and is nearest to the one at fault: itself, one above it, or one below it."""
-    above = [key[:size] for size in range(len(key), 0, -1) if key[:size] in sources]
-    below = [each for each in sources if each[: len(key)] == key]
-    return next(iter(above + below), ())
+    """Return the key that was set and is nearest to the one at fault: itself, one around it, or one beside it."""
+    near = {each: _shared(each, key) for each in sources}
+    most = max(near.values())
+    return min((each for each, shared in near.items() if shared == most), key=len) if most else ()
+
+
+def _shared(one: Key, other: Key) -> int:
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
 
 
 def _refuse_untrusted(local: _Values, user: Settings) -> None:

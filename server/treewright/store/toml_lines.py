@@ -40,7 +40,7 @@ def line_of(lines: dict[tuple[str, ...], int], key: tuple[str, ...]) -> int:
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
-    return tuple(next(part for part in found if part or part == found[-1]) for found in _PART.findall(dotted))
+    return tuple("".join(groups) for groups in _PART.findall(dotted))
 
 
 def _left_open(value: str) -> str:

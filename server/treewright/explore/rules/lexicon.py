@@ -40,7 +40,7 @@ _PROTECTED = re.compile(
     | (?<![0-9A-Za-z_])(?:[0-9A-Za-z_.@-]+/){2,}[0-9A-Za-z_.@-]*
     | [0-9A-Za-z]*_[0-9A-Za-z_]+(?:\(\))?
     | (?<![0-9A-Za-z_])(?:[a-z][a-z0-9]*[A-Z][0-9A-Za-z]*|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)
-    | [0-9A-Za-z_]+\(\) | (?<![0-9A-Za-z_])--?[a-z][a-z0-9-]+ | [@\#$][A-Za-z][0-9A-Za-z_-]*
+    | [0-9A-Za-z_]+\(\) | (?<![0-9A-Za-z_\u00c0-\u024f\u0400-\u04ff-])--?[a-z][a-z0-9-]+ | [@\#$][A-Za-z][0-9A-Za-z_-]*
     """,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )

@@ -89,7 +89,14 @@ def own_problems(folder: Path = FIXTURES) -> list[Problem]:
         for name, program in texts.items():
             if name.startswith("buggy"):
                 found.append(
-                    Problem(f"{path.stem}:{name}", program, path.stem, texts["visible"], texts["hidden"], texts["correct"])
+                    Problem(
+                        f"{path.stem}:{name}",
+                        program,
+                        path.stem,
+                        texts["visible"],
+                        texts["hidden"],
+                        texts["correct"],
+                    )
                 )
     return found
 
@@ -98,7 +105,10 @@ def judged(program: str, hidden: str) -> bool:
     """Run the hidden checks in a process of their own; 10 seconds."""
     try:
         done = subprocess.run(
-            [sys.executable, "-I", "-c", program + "\n\n" + hidden], capture_output=True, timeout=10, check=False
+            [sys.executable, "-I", "-c", program + "\n\n" + hidden],
+            capture_output=True,
+            timeout=10,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return False
@@ -107,14 +117,18 @@ def judged(program: str, hidden: str) -> bool:
 
 def solve(problem: Problem, seconds: float, everything: bool = False) -> Row:
     """Repair one problem and judge the result."""
-    task = SearchTask(statement="", start=problem.program, entry_point=problem.entry_point, check_sources=(problem.visible,))
+    task = SearchTask(
+        statement="", start=problem.program, entry_point=problem.entry_point, check_sources=(problem.visible,)
+    )
     host = ForkHost()
     started = time.monotonic()
     try:
         plan = plan_of(task)
     except RequestError as error:
         return Row(problem.name, False, False, 0.0, 0, 0, False, note=error.code)
-    outcome: RepairOutcome = repair_program(task.start, plan, host, host, clock=time.monotonic, seconds=seconds)
+    outcome: RepairOutcome = repair_program(
+        task.start, plan, host, host, clock=time.monotonic, seconds=seconds
+    )
     took = time.monotonic() - started
     if outcome.chosen is None:
         if outcome.best.complete:
@@ -148,7 +162,9 @@ def _job(arguments: tuple[Problem, float, bool]) -> Row:
 
 def main() -> None:
     """Parse the command line, run, print a table and the figures of each half."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", type=Path, help="HumanEvalPack-python.jsonl")
     parser.add_argument("--own", action="store_true", help="the repository's own problems")
     parser.add_argument("--half", choices=("dev", "held", "both"), default="both")
@@ -177,14 +193,24 @@ def report(half: str, problems: list[Problem], options: argparse.Namespace) -> N
     if show:
         for row in rows:
             if not row.correct:
-                print(f"## {row.name} plausible={row.plausible} {row.seconds:.1f}s screened={row.screened} passing={row.passing} {row.edits} {row.note}")
-                print("\n".join(line for line in row.diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")))
+                print(
+                    f"## {row.name} plausible={row.plausible} {row.seconds:.1f}s screened={row.screened} passing={row.passing} {row.edits} {row.note}"
+                )
+                print(
+                    "\n".join(
+                        line
+                        for line in row.diff.splitlines()
+                        if line[:1] in "+-" and line[:3] not in ("+++", "---")
+                    )
+                )
     count = len(rows)
     plausible, correct = sum(row.plausible for row in rows), sum(row.correct for row in rows)
     times = sorted(row.seconds for row in rows)
     usable = [row for row in rows if row.note not in ("search_no_checks", "nothing_fails")]
     good = sum(row.correct for row in usable)
-    print(f"{half}: of {len(usable)} with a failing visible check, correct {good} ({good / max(len(usable), 1):.1%})")
+    print(
+        f"{half}: of {len(usable)} with a failing visible check, correct {good} ({good / max(len(usable), 1):.1%})"
+    )
     print(
         f"{half}: {count} problems, plausible {plausible} ({plausible / count:.1%}), correct {correct} "
         f"({correct / count:.1%}), without visible checks {sum(row.note == 'search_no_checks' for row in rows)}, "

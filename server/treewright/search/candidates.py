@@ -45,7 +45,11 @@ def _labels(program: str) -> tuple[str, ...]:
 
 
 def _collect(node: ast.AST, found: list[str]) -> None:
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+    if (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    ):
         return
     if isinstance(node, ast.Name):
         found.append(f"name {node.id}")
@@ -74,7 +78,11 @@ def lines_of_code(program: str) -> int:
         return sum(1 for line in program.splitlines() if line.strip())
     docstrings: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             docstrings.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     held: set[int] = set()
     for token in _tokens(program):
@@ -117,4 +125,6 @@ def unified_diff(start: str, program: str, path: str = "program.py") -> str:
     lines = difflib.unified_diff(
         start.splitlines(keepends=True), program.splitlines(keepends=True), f"a/{path}", f"b/{path}"
     )
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )

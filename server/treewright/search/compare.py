@@ -37,7 +37,7 @@ def equal(actual: Any, expected: Any, *, rel: float = 0.0, absolute: float = 0.0
     if isinstance(expected, dict):
         return _dicts_equal(actual, expected, rel, absolute, json)
     if isinstance(expected, (set, frozenset)):
-        return isinstance(actual, (set, frozenset)) and actual == expected
+        return isinstance(actual, (set, frozenset)) and bool(actual == expected)
     if isinstance(expected, (Opaque, Drained)) or isinstance(actual, (Opaque, Drained)):
         return type(actual) is type(expected) and bool(actual == expected)
     return type(actual) is type(expected) and bool(actual == expected)
@@ -86,7 +86,9 @@ def _json_key(key: Any) -> Any:
     return str(key).lower() if isinstance(key, bool) or key is None else str(key)
 
 
-def holds(operator: str, actual: Any, expected: Any, *, rel: float = 0.0, absolute: float = 0.0, json: bool = False) -> bool:
+def holds(
+    operator: str, actual: Any, expected: Any, *, rel: float = 0.0, absolute: float = 0.0, json: bool = False
+) -> bool:
     """Tell whether `actual operator expected` holds for plain values.
 
     Args:
@@ -105,7 +107,9 @@ def holds(operator: str, actual: Any, expected: Any, *, rel: float = 0.0, absolu
     if operator in ("==", "close"):
         return equal(actual, expected, rel=rel, absolute=absolute, json=json)
     if operator == "!=":
-        return not isinstance(actual, Opaque) and not equal(actual, expected, rel=rel, absolute=absolute, json=json)
+        return not isinstance(actual, Opaque) and not equal(
+            actual, expected, rel=rel, absolute=absolute, json=json
+        )
     if operator in ("is", "is not"):
         same = type(actual) is type(expected) and bool(actual == expected)
         return same if operator == "is" else not same
@@ -168,7 +172,9 @@ def distance(actual: Any, expected: Any) -> float:
         return 0.05 + 0.8 * len(actual ^ expected) / (len(actual | expected) or 1)
     if isinstance(actual, dict) and isinstance(expected, dict):
         keys = set(actual) | set(expected)
-        right = sum(1 for key in keys if key in actual and key in expected and equal(actual[key], expected[key]))
+        right = sum(
+            1 for key in keys if key in actual and key in expected and equal(actual[key], expected[key])
+        )
         return 0.05 + 0.8 * (1 - right / (len(keys) or 1))
     return 0.95
 

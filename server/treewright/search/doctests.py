@@ -32,7 +32,9 @@ def split_doctest(text: str) -> list[Check]:
         except SyntaxError:
             continue
         stores = {
-            node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            node.id
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
         if not example.want or stores or bound & names_read(tree):
             context.append(source)
@@ -60,14 +62,21 @@ def _example_check(example: doctest.Example, context: str) -> Check | None:
     shown = f">>> {source}"
     if example.exc_msg is not None:
         name = example.exc_msg.split(":", 1)[0].strip().rpartition(".")[2]
-        return Check(id="c0", kind=CheckKind.RAISES, source=shown, context=context, evaluate=source, expected=name)
+        return Check(
+            id="c0", kind=CheckKind.RAISES, source=shown, context=context, evaluate=source, expected=name
+        )
     if not example.want:
         return None
     try:
         expression = ast.parse(source, mode="eval").body
     except SyntaxError:
         return Check(
-            id="c0", kind=CheckKind.STDOUT, source=shown, context=context, evaluate=source, expected=example.want
+            id="c0",
+            kind=CheckKind.STDOUT,
+            source=shown,
+            context=context,
+            evaluate=source,
+            expected=example.want,
         )
     flags = sum(flag for flag, on in example.options.items() if on)
     try:
@@ -88,4 +97,8 @@ def _example_check(example: doctest.Example, context: str) -> Check | None:
 
 
 def _prints(expression: ast.expr) -> bool:
-    return isinstance(expression, ast.Call) and isinstance(expression.func, ast.Name) and expression.func.id == "print"
+    return (
+        isinstance(expression, ast.Call)
+        and isinstance(expression.func, ast.Name)
+        and expression.func.id == "print"
+    )

@@ -58,7 +58,12 @@ _CONSTRUCTORS: dict[str, Callable[..., Any]] = {
     "len": len,
     "range": range,
 }
-_CONSTANTS = {"math.inf": float("inf"), "math.nan": float("nan"), "math.pi": 3.141592653589793, "math.e": 2.718281828459045}
+_CONSTANTS = {
+    "math.inf": float("inf"),
+    "math.nan": float("nan"),
+    "math.pi": 3.141592653589793,
+    "math.e": 2.718281828459045,
+}
 
 
 def read_value(node: ast.expr) -> Any:

@@ -62,7 +62,7 @@ def _lines_or_python(text: str) -> tuple[list[Any], bool]:
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], str):
         data = [data]
     if not isinstance(data, (list, tuple)):
-        raise ValueError("pairs are a list of (call, expected)")
+        raise ValueError("pairs are a list of (call, expected)")  # noqa: TRY004  the text is at fault, not a caller
     return list(data), False
 
 
@@ -101,13 +101,19 @@ def _is_call(text: str) -> bool:
 def _call(entry_point: str | None, arguments: Any, named: dict[str, Any]) -> str:
     if not entry_point:
         raise ValueError("pairs of arguments need an entry point")
-    parts = [_literal(value) for value in arguments] + [f"{name}={_literal(value)}" for name, value in named.items()]
+    parts = [_literal(value) for value in arguments] + [
+        f"{name}={_literal(value)}" for name, value in named.items()
+    ]
     return f"{entry_point}({', '.join(parts)})"
 
 
 def _literal(value: Any) -> str:
     text = repr(value)
-    return text.replace("nan", "float('nan')").replace("inf", "float('inf')") if isinstance(value, float) else text
+    return (
+        text.replace("nan", "float('nan')").replace("inf", "float('inf')")
+        if isinstance(value, float)
+        else text
+    )
 
 
 def _check(call: str, expected: Any, from_json: bool) -> Check:

@@ -25,11 +25,32 @@ DRAIN_LIMIT = 10_000
 """Most items taken from an iterator."""
 
 _DIGIT_LIMIT = 4000
-_ITERATORS = (
-    "generator map filter zip enumerate range reversed list_iterator tuple_iterator set_iterator "
-    "dict_keys dict_values dict_items dict_keyiterator str_iterator str_ascii_iterator range_iterator "
-    "list_reverseiterator chain islice accumulate permutations combinations product"
-).split()
+_ITERATORS = [
+    "generator",
+    "map",
+    "filter",
+    "zip",
+    "enumerate",
+    "range",
+    "reversed",
+    "list_iterator",
+    "tuple_iterator",
+    "set_iterator",
+    "dict_keys",
+    "dict_values",
+    "dict_items",
+    "dict_keyiterator",
+    "str_iterator",
+    "str_ascii_iterator",
+    "range_iterator",
+    "list_reverseiterator",
+    "chain",
+    "islice",
+    "accumulate",
+    "permutations",
+    "combinations",
+    "product",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +108,17 @@ def _encode(value: Any, depth: int, budget: _Budget) -> Any:
     if value is None or kind is bool:
         return value
     if kind is str:
-        return value if value.isprintable() or _storable(value) else ["u", value.encode("utf-8", "surrogatepass").hex()]
+        return (
+            value
+            if value.isprintable() or _storable(value)
+            else ["u", value.encode("utf-8", "surrogatepass").hex()]
+        )
     if kind is int:
         return value if -(10**15) < value < 10**15 else ["i", hex(value)]
     if kind is float:
         return value if math.isfinite(value) else ["f", repr(value)]
     if kind in (list, tuple, set, frozenset):
-        tag = {list: "l", tuple: "t", set: "s", frozenset: "z"}[kind]
+        tag = _TAGS[kind]
         return [tag, *(_encode(item, depth - 1, budget) for item in kind.__iter__(value))]
     if kind is dict:
         pairs = [[_encode(k, depth - 1, budget), _encode(v, depth - 1, budget)] for k, v in dict.items(value)]
@@ -116,7 +141,7 @@ def _storable(text: str) -> bool:
 
 
 def _drain(value: Any, name: str, depth: int, budget: _Budget) -> Any:
-    items = []
+    items: list[Any] = []
     complete = True
     for item in value:
         if len(items) >= DRAIN_LIMIT:
@@ -128,18 +153,9 @@ def _drain(value: Any, name: str, depth: int, budget: _Budget) -> Any:
 
 def _encode_other(value: Any, kind: type, depth: int, budget: _Budget) -> Any:
     """Subclasses of plain types cross as the plain type they extend, marked with their own name."""
-    for plain in (str, int, float, list, tuple, dict, set, frozenset):
+    for plain in _BARE:
         if issubclass(kind, plain):
-            bare = plain(plain.__iter__(value)) if plain in (list, tuple, set, frozenset) else None
-            if plain is dict:
-                bare = dict(dict.items(value))
-            if plain is str:
-                bare = str.__str__(value)
-            if plain is int:
-                bare = int.__int__(value)
-            if plain is float:
-                bare = float.__float__(value)
-            return ["x", kind.__name__, _encode(bare, depth - 1, budget)]
+            return ["x", kind.__name__, _encode(_BARE[plain](value), depth - 1, budget)]
     name = kind.__name__
     if name in ("Decimal", "Fraction", "date", "datetime", "timedelta") and kind.__module__ in (
         "decimal",
@@ -186,29 +202,25 @@ def decode(data: Any) -> Any:
     if not isinstance(data, list) or not data:
         raise ValueError("not an encoded value")
     tag, *rest = data
-    if tag in _SEQUENCES:
+    if isinstance(tag, str) and tag in _SEQUENCES:
         return _SEQUENCES[tag](_hashable(decode(item), tag) for item in rest)
-    if tag == "d":
-        return {_hashable(decode(key), "s"): decode(item) for key, item in rest}
-    if tag == "i":
-        return int(str(rest[0]), 16)
-    if tag == "f":
-        return float(rest[0])
-    if tag == "c":
-        return complex(float(rest[0]), float(rest[1]))
-    if tag == "b":
-        return bytes.fromhex(rest[0])
-    if tag == "u":
-        return bytes.fromhex(rest[0]).decode("utf-8", "surrogatepass")
-    if tag == "g":
-        return Drained(str(rest[0]), tuple(decode(item) for item in rest[2:]), bool(rest[1]))
-    if tag == "x":
-        return Subclassed(str(rest[0]), decode(rest[1]))
-    if tag == "o":
-        return Opaque(str(rest[0]), str(rest[1]))
-    raise ValueError(f"unknown tag {tag!r}")
+    reader = _READERS.get(str(tag))
+    if reader is None:
+        raise ValueError(f"unknown tag {tag!r}")
+    return reader(rest)
 
 
+_READERS: dict[str, Any] = {
+    "d": lambda rest: {_hashable(decode(key), "s"): decode(item) for key, item in rest},
+    "i": lambda rest: int(str(rest[0]), 16),
+    "f": lambda rest: float(rest[0]),
+    "c": lambda rest: complex(float(rest[0]), float(rest[1])),
+    "b": lambda rest: bytes.fromhex(rest[0]),
+    "u": lambda rest: bytes.fromhex(rest[0]).decode("utf-8", "surrogatepass"),
+    "g": lambda rest: Drained(str(rest[0]), tuple(decode(item) for item in rest[2:]), bool(rest[1])),
+    "x": lambda rest: Subclassed(str(rest[0]), decode(rest[1])),
+    "o": lambda rest: Opaque(str(rest[0]), str(rest[1])),
+}
 _SEQUENCES: dict[str, Any] = {"l": list, "t": tuple, "s": set, "z": frozenset}
 
 

@@ -129,7 +129,7 @@ class Clock(Protocol):
 class Span(Protocol):
     """One open span of a tracer."""
 
-    def set(self, name: str, value: str | int | float | bool) -> None:
+    def set(self, name: str, value: str | float | bool) -> None:
         """Set an attribute."""
         ...
 

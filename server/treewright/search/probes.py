@@ -67,7 +67,16 @@ def _innermost_call(tree: ast.expr) -> ast.Call | None:
     """The first call with arguments that can be read, outside in."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
-            if isinstance(node.func, ast.Name) and node.func.id in ("list", "sorted", "tuple", "set", "abs", "round", "len", "str"):
+            if isinstance(node.func, ast.Name) and node.func.id in (
+                "list",
+                "sorted",
+                "tuple",
+                "set",
+                "abs",
+                "round",
+                "len",
+                "str",
+            ):
                 continue
             return node
     return None
@@ -77,7 +86,11 @@ def _variants(value: Any) -> Iterator[Any]:
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):
-        yield from (other for other in (value + 1, value - 1, value + 2, value * 2, value // 2, value + 5) if abs(other) < 10**6)
+        yield from (
+            other
+            for other in (value + 1, value - 1, value + 2, value * 2, value // 2, value + 5)
+            if abs(other) < 10**6
+        )
     elif isinstance(value, float):
         yield from (value + 1.0, value / 2, -value, value * 3.7)
     elif isinstance(value, str):

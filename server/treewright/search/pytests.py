@@ -33,12 +33,11 @@ _UNITTEST = {
 }
 
 
-def split_pytest(source: str, entry_point: str | None, provided: frozenset[str]) -> Split:
+def split_pytest(source: str, provided: frozenset[str]) -> Split:
     """Read a test file.
 
     Args:
         source: the file's text.
-        entry_point: the function under test.
         provided: names that the program defines.
 
     Raises:
@@ -122,7 +121,9 @@ def _test_checks(node: ast.FunctionDef, owner: str, fixtures: set[str], name: st
             shown = ", ".join(f"{argument}={value}" for argument, value in case.items())
             yield check.model_copy(update={"source": f"{check.source}  # {shown}"}) if shown else check
     if not found:
-        yield Check(id="c0", kind=CheckKind.STATEMENT, source=text, evaluate="\n".join(map(ast.unparse, body)))
+        yield Check(
+            id="c0", kind=CheckKind.STATEMENT, source=text, evaluate="\n".join(map(ast.unparse, body))
+        )
 
 
 def _cases(node: ast.FunctionDef) -> list[dict[str, str]]:
@@ -130,14 +131,14 @@ def _cases(node: ast.FunctionDef) -> list[dict[str, str]]:
     sets: list[list[dict[str, str]]] = []
     for decorator in node.decorator_list:
         match decorator:
-            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows), *_]):
+            case ast.Call(
+                func=ast.Attribute(attr="parametrize"),
+                args=[names, ast.List(elts=rows) | ast.Tuple(elts=rows), *_],
+            ):
                 sets.append(_rows(names, rows))
             case _:
                 continue
-    merged: list[dict[str, str]] = []
-    for combination in product(*sets):
-        merged.append({name: value for case in combination for name, value in case.items()})
-    return merged
+    return [{name: value for case in chosen for name, value in case.items()} for chosen in product(*sets)]
 
 
 def _rows(names: ast.expr, rows: list[ast.expr]) -> list[dict[str, str]]:
@@ -161,13 +162,27 @@ def _rows(names: ast.expr, rows: list[ast.expr]) -> list[dict[str, str]]:
 def _plain(node: ast.stmt) -> ast.stmt:
     """`self.assertEqual(a, b)` and its kin as a plain assert."""
     match node:
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name), args=args, keywords=options)):
+        case ast.Expr(
+            value=ast.Call(
+                func=ast.Attribute(value=ast.Name(id="self"), attr=name), args=args, keywords=options
+            )
+        ):
             return _plain_assert(node, name, args, options)
-        case ast.With(items=[ast.withitem(context_expr=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="assertRaises")))]):
+        case ast.With(
+            items=[
+                ast.withitem(
+                    context_expr=ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr="assertRaises"))
+                )
+            ]
+        ):
             call = node.items[0].context_expr
             assert isinstance(call, ast.Call)  # the pattern says so
-            raises = ast.Call(ast.Attribute(ast.Name("pytest", ast.Load()), "raises", ast.Load()), call.args, [])
-            return ast.fix_missing_locations(ast.copy_location(ast.With([ast.withitem(raises)], node.body), node))
+            raises = ast.Call(
+                ast.Attribute(ast.Name("pytest", ast.Load()), "raises", ast.Load()), call.args, []
+            )
+            return ast.fix_missing_locations(
+                ast.copy_location(ast.With([ast.withitem(raises)], node.body), node)
+            )
         case _:
             return node
 
@@ -184,7 +199,9 @@ def _plain_assert(node: ast.Expr, name: str, args: list[ast.expr], options: list
         op: Any = ast.Is() if name == "assertIsNone" else ast.IsNot()
         test = ast.Compare(args[0], [op], [ast.Constant(None)])
     elif name == "assertAlmostEqual" and len(args) >= 2:
-        places = next((option.value for option in options if option.arg in ("places", "delta")), ast.Constant(7))
+        places = next(
+            (option.value for option in options if option.arg in ("places", "delta")), ast.Constant(7)
+        )
         limit = places if any(option.arg == "delta" for option in options) else _decimal(places)
         gap = ast.Call(ast.Name("abs", ast.Load()), [ast.BinOp(args[0], ast.Sub(), args[1])], [])
         test = ast.Compare(gap, [ast.LtE()], [limit])

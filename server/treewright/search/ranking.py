@@ -80,7 +80,9 @@ def rank(
         faults = [max(0.0, _fault_share(trace, probes) - before) for trace in traces[1:]]
     sizes = [change_size(program, one.mutant.source) for one in passing]
     odd = [_oddity(program, one.mutant.source) for one in passing]
-    base = [one.mutant.cost + SIZE_BITS * size + bits for one, size, bits in zip(passing, sizes, odd, strict=True)]
+    base = [
+        one.mutant.cost + SIZE_BITS * size + bits for one, size, bits in zip(passing, sizes, odd, strict=True)
+    ]
     shares = _shares(base, behaviours)
     found = []
     for index, one in enumerate(passing):
@@ -92,9 +94,9 @@ def rank(
     found.sort(key=lambda item: item[:2])
     numbers: dict[tuple[object, ...], int] = {}
     ordered = []
-    for _, index, one in found:
+    for _, index, item in found:
         group = numbers.setdefault(behaviours[index], len(numbers))
-        ordered.append(Ranked(one.mutant, one.size, one.score, group, one.note))
+        ordered.append(Ranked(item.mutant, item.size, item.score, group, item.note))
     return tuple(ordered), len(numbers)
 
 
@@ -107,7 +109,9 @@ def _oddity(before: str, after: str) -> float:
     return UNREAD_BITS * unread + DEGENERATE_BITS * empty
 
 
-def _shares(costs: Sequence[float], behaviours: Sequence[tuple[object, ...]]) -> dict[tuple[object, ...], float]:
+def _shares(
+    costs: Sequence[float], behaviours: Sequence[tuple[object, ...]]
+) -> dict[tuple[object, ...], float]:
     """The likelihood mass of each group, as a share of all."""
     least = min(costs)
     mass: dict[tuple[object, ...], float] = {}

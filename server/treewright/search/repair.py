@@ -192,7 +192,9 @@ class Repair:
         self._seen.add(digest)
         self.asked += 1
         base = queued.base
-        mutant = Mutant(f"m{self.asked}", source, queued.cost, (*base.edits, queued.edit.operator), base.parent)
+        mutant = Mutant(
+            f"m{self.asked}", source, queued.cost, (*base.edits, queued.edit.operator), base.parent
+        )
         self._open[mutant.id] = mutant
         return mutant
 
@@ -240,7 +242,9 @@ class Repair:
             return
         self._signatures.add(signature)
         failing = max(len(self.start.verdicts) - self.start.passed, 1)
-        worth = _PROGRESS_BITS * (gained - lost) / failing + _GAP_BITS * max(closer, 0.0) / max(self.start.gap, 0.1)
+        worth = _PROGRESS_BITS * (gained - lost) / failing + _GAP_BITS * max(closer, 0.0) / max(
+            self.start.gap, 0.1
+        )
         base = _Base(
             screened.mutant.source,
             screened.mutant.cost + _SECOND_EDIT_BITS - worth,
@@ -276,7 +280,9 @@ class Repair:
     def exhausted(self) -> bool:
         """Whether nothing is left to ask for and nothing is being screened."""
         return not self._open and (
-            (not self._queue and not self._waiting) or self.asked >= self.limits.screened or (bool(self._queue) and self._enough(self._queue[0].cost))
+            (not self._queue and not self._waiting)
+            or self.asked >= self.limits.screened
+            or (bool(self._queue) and self._enough(self._queue[0].cost))
         )
 
 

@@ -27,7 +27,16 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Is: "is",
     ast.IsNot: "is not",
 }
-_MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<=", "is": "is", "is not": "is not"}
+_MIRRORED = {
+    "==": "==",
+    "!=": "!=",
+    "<": ">",
+    "<=": ">=",
+    ">": "<",
+    ">=": "<=",
+    "is": "is",
+    "is not": "is not",
+}
 
 
 @dataclass(slots=True)
@@ -66,15 +75,14 @@ def split_block(
     body: Sequence[ast.stmt], split: Split, entry_point: str | None, provided: frozenset[str]
 ) -> None:
     """Read the asserts among statements at the top of a file into `split`."""
-    called = {node.value.func.id for node in body if _is_plain_call(node)}
+    called = {name for node in body if (name := _plain_call(node))}
     for node in body:
         if isinstance(node, ast.Assert):
             split.checks.extend(checks_of_assert(node, ""))
         elif isinstance(node, ast.FunctionDef) and _holds_assert(node) and _is_check_function(node, called):
             split.checks.extend(checks_of_function(node, _stands_for(node, entry_point, body)))
-        elif _is_plain_call(node) and any(
-            isinstance(one, ast.FunctionDef) and one.name == node.value.func.id and _holds_assert(one)
-            for one in body
+        elif (name := _plain_call(node)) and any(
+            isinstance(one, ast.FunctionDef) and one.name == name and _holds_assert(one) for one in body
         ):
             continue
         elif isinstance(node, (ast.For, ast.While, ast.With, ast.Try, ast.If)) and _is_main_guard(node):
@@ -87,10 +95,13 @@ def split_block(
                 split.setup.append(kept)
 
 
-def _is_plain_call(node: ast.stmt) -> Any:
-    return (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
-    )
+def _plain_call(node: ast.stmt) -> str | None:
+    """The name that a statement calls, when the statement is nothing but a call of a plain name."""
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id=name))):
+            return name
+        case _:
+            return None
 
 
 def _is_main_guard(node: ast.stmt) -> Any:
@@ -116,9 +127,13 @@ def _stands_for(node: ast.FunctionDef, entry_point: str | None, body: Sequence[a
         return ""
     name = node.args.args[0].arg
     for other in body:
-        if _is_plain_call(other) and isinstance(other, ast.Expr) and isinstance(other.value, ast.Call):
+        if (
+            _plain_call(other) == node.name
+            and isinstance(other, ast.Expr)
+            and isinstance(other.value, ast.Call)
+        ):
             call = other.value
-            if isinstance(call.func, ast.Name) and call.func.id == node.name and len(call.args) == 1:
+            if len(call.args) == 1:
                 bound = ast.unparse(call.args[0])
                 bound = entry_point if bound == "candidate" and entry_point else bound
                 return "" if bound == name else f"{name} = {bound}"
@@ -155,10 +170,11 @@ def _strip_asserts(node: ast.stmt) -> ast.stmt:
     """The statement again, its asserts replaced by nothing, so that later checks see its effects."""
 
     class Strip(ast.NodeTransformer):
-        def visit_Assert(self, node: ast.Assert) -> ast.stmt:  # noqa: N802  the name ast.NodeTransformer asks for
+        def visit_Assert(self, node: ast.Assert) -> ast.stmt:
             return ast.copy_location(ast.Pass(), node)
 
-    return ast.fix_missing_locations(Strip().visit(ast.parse(ast.unparse(node)).body[0]))
+    stripped: ast.stmt = Strip().visit(ast.parse(ast.unparse(node)).body[0])
+    return ast.fix_missing_locations(stripped)
 
 
 def names_read(node: ast.AST) -> set[str]:
@@ -168,7 +184,9 @@ def names_read(node: ast.AST) -> set[str]:
 
 def _names_bound(node: ast.AST) -> set[str]:
     return {
-        child.id for child in ast.walk(node) if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
+        child.id
+        for child in ast.walk(node)
+        if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store)
     }
 
 
@@ -189,19 +207,29 @@ def without_imports(node: ast.stmt, provided: frozenset[str]) -> str:
 
 def checks_of_assert(node: ast.Assert, context: str) -> Iterator[Check]:
     """One check a conjunct of the assert's test."""
-    tests = node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) else [node.test]
+    tests = (
+        node.test.values
+        if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And)
+        else [node.test]
+    )
     for test in tests:
         yield check_of_test(test, context, f"assert {ast.unparse(test)}")
 
 
 def check_of_test(test: ast.expr, context: str, source: str) -> Check:
     """The check of one boolean expression: compared here where it compares, else evaluated to a truth value."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) and not isinstance(test.operand, ast.Compare):
+    if (
+        isinstance(test, ast.UnaryOp)
+        and isinstance(test.op, ast.Not)
+        and not isinstance(test.operand, ast.Compare)
+    ):
         return value_check(test.operand, "falsity", context=context, source=source)
     close = _closeness(test)
     if close is not None:
         left, expected, rel, absolute = close
-        return value_check(left, "close", expected, context=context, source=source, rel=rel, absolute=absolute)
+        return value_check(
+            left, "close", expected, context=context, source=source, rel=rel, absolute=absolute
+        )
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return _comparison(test.left, _OPERATORS[type(test.ops[0])], test.comparators[0], context, source)
     return value_check(test, "truth", context=context, source=source)
@@ -242,7 +270,9 @@ def _comparison(left: ast.expr, operator: str, right: ast.expr, context: str, so
         approx = _approx(other)
         if approx is not None and way == "==":
             expected, rel, absolute = approx
-            return value_check(evaluated, "close", expected, context=context, source=source, rel=rel, absolute=absolute)
+            return value_check(
+                evaluated, "close", expected, context=context, source=source, rel=rel, absolute=absolute
+            )
         try:
             return value_check(evaluated, way, read_value(other), context=context, source=source)
         except NotReadable:
@@ -264,10 +294,15 @@ def _closeness(test: ast.expr) -> tuple[ast.expr, Any, float, float] | None:
         ):
             return _close_pair(a, b, 0.0, _number(limit))
         case ast.Call(
-            func=ast.Attribute(attr="isclose" | "allclose") | ast.Name(id="isclose"), args=[a, b, *_], keywords=options
+            func=ast.Attribute(attr="isclose" | "allclose") | ast.Name(id="isclose"),
+            args=[a, b, *_],
+            keywords=options,
         ):
             given = {option.arg: _number(option.value) for option in options}
-            rel, absolute = given.get("rel_tol", given.get("rtol", 1e-9)), given.get("abs_tol", given.get("atol", 0.0))
+            rel, absolute = (
+                given.get("rel_tol", given.get("rtol", 1e-9)),
+                given.get("abs_tol", given.get("atol", 0.0)),
+            )
             return None if rel is None or absolute is None else _close_pair(a, b, rel, absolute)
         case _:
             return None
@@ -299,14 +334,20 @@ def _number(node: ast.expr) -> float | None:
 def _approx(node: ast.expr) -> tuple[Any, float, float] | None:
     """Recognise `pytest.approx(value, rel=, abs=)`; its defaults are 1e-6 relative and 1e-12 absolute."""
     match node:
-        case ast.Call(func=ast.Attribute(attr="approx") | ast.Name(id="approx"), args=[value, *rest], keywords=options):
+        case ast.Call(
+            func=ast.Attribute(attr="approx") | ast.Name(id="approx"), args=[value, *rest], keywords=options
+        ):
             given = {option.arg: _number(option.value) for option in options}
             rel = _number(rest[0]) if rest else given.get("rel")
             absolute = given.get("abs")
             if absolute is not None and rel is None:
                 rel = 0.0
             try:
-                return read_value(value), 1e-6 if rel is None else rel, 1e-12 if absolute is None else absolute
+                return (
+                    read_value(value),
+                    1e-6 if rel is None else rel,
+                    1e-12 if absolute is None else absolute,
+                )
             except NotReadable:
                 return None
         case _:
@@ -325,7 +366,9 @@ def _raises_block(node: ast.stmt) -> str | None:
         case ast.With(
             items=[
                 ast.withitem(
-                    context_expr=ast.Call(func=ast.Attribute(attr="raises" | "assertRaises"), args=[kinds, *_])
+                    context_expr=ast.Call(
+                        func=ast.Attribute(attr="raises" | "assertRaises"), args=[kinds, *_]
+                    )
                 )
             ]
         ):

@@ -15,7 +15,9 @@ _WEIGHT = 1.6
 """Bits are stretched by this: one failing check says more about a line than a prior about an operator."""
 
 
-def line_costs(tree: ast.Module, executed: Mapping[str, Sequence[int]], passed: Mapping[str, bool]) -> dict[int, float]:
+def line_costs(
+    tree: ast.Module, executed: Mapping[str, Sequence[int]], passed: Mapping[str, bool]
+) -> dict[int, float]:
     """Cost in bits by line; lines that no failing check executes are left out.
 
     Args:

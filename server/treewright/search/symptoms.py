@@ -10,7 +10,9 @@ from treewright.search.mutate.priors import operator_hints
 from treewright.search.plain import Drained, Opaque, Subclassed, decode
 
 
-def discounts(checks: Sequence[Check], verdicts: Sequence[Verdict], observed: Sequence[Observation]) -> dict[str, float]:
+def discounts(
+    checks: Sequence[Check], verdicts: Sequence[Verdict], observed: Sequence[Observation]
+) -> dict[str, float]:
     """Bits to take off each operator for what the failing checks show.
 
     Args:
@@ -39,7 +41,11 @@ def _symptoms(check: Check, verdict: Verdict, observed: Observation | None) -> l
         return ["timeout"]
     if verdict.error:
         return [verdict.error]
-    if observed is None or check.kind is not CheckKind.VALUE or check.operator not in ("==", "close", "truth", "falsity", "is"):
+    if (
+        observed is None
+        or check.kind is not CheckKind.VALUE
+        or check.operator not in ("==", "close", "truth", "falsity", "is")
+    ):
         return []
     try:
         actual = decode(observed.value)
@@ -67,11 +73,15 @@ def relation(actual: object, expected: object) -> list[str]:
     if isinstance(actual, (list, tuple, str)) and isinstance(expected, (list, tuple, str)):
         return _sequence_relation(actual, expected)
     if isinstance(actual, (set, dict)) and isinstance(expected, (set, dict)):
-        return ["shorter"] if len(actual) < len(expected) else ["longer"] if len(actual) > len(expected) else []
+        return (
+            ["shorter"] if len(actual) < len(expected) else ["longer"] if len(actual) > len(expected) else []
+        )
     return []
 
 
-def _sequence_relation(actual: list[object] | tuple[object, ...] | str, expected: list[object] | tuple[object, ...] | str) -> list[str]:
+def _sequence_relation(
+    actual: list[object] | tuple[object, ...] | str, expected: list[object] | tuple[object, ...] | str
+) -> list[str]:
     if len(actual) < len(expected):
         return ["shorter"]
     if len(actual) > len(expected):

@@ -143,7 +143,7 @@ def _read(source: CheckSource, task: SearchTask, provided: frozenset[str]) -> Sp
             case "pairs" | "json_pairs":
                 return Split(checks=read_pairs(source.text, task.entry_point))
             case "pytest":
-                return split_pytest(source.text, task.entry_point, provided)
+                return split_pytest(source.text, provided)
             case "stdout":
                 return Split(checks=[stdout_check(source.text)])
             case _:
@@ -171,7 +171,9 @@ def _format_of(source: CheckSource) -> CheckFormat:
 
 def stdout_check(expected: str) -> Check:
     """The check that the program, run as a script, prints this."""
-    return Check(id="c0", kind=CheckKind.STDOUT, source="printed output", evaluate="__program__", expected=expected)
+    return Check(
+        id="c0", kind=CheckKind.STDOUT, source="printed output", evaluate="__program__", expected=expected
+    )
 
 
 def _numbered(checks: Iterable[Check]) -> list[Check]:
@@ -189,9 +191,13 @@ def _numbered(checks: Iterable[Check]) -> list[Check]:
 def _held_out(checks: Sequence[Check], share: float) -> tuple[Check, ...]:
     """Mark a share of the checks, chosen by a digest of their text so that it never depends on their order."""
     count = min(round(len(checks) * share), len(checks) - 1)
-    ranked = sorted(checks, key=lambda check: hashlib.sha256(check.source.encode("utf-8", "replace")).hexdigest())
+    ranked = sorted(
+        checks, key=lambda check: hashlib.sha256(check.source.encode("utf-8", "replace")).hexdigest()
+    )
     chosen = {check.id for check in ranked[: max(count, 0)]}
-    return tuple(check.model_copy(update={"holdout": True}) if check.id in chosen else check for check in checks)
+    return tuple(
+        check.model_copy(update={"holdout": True}) if check.id in chosen else check for check in checks
+    )
 
 
 def values(checks: Iterable[Check]) -> list[Any]:

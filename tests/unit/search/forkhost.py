@@ -76,7 +76,13 @@ class ForkHost:
         self.screened += len(programs)
         traces: list[Trace] = []
         for start in range(0, len(programs), self.batch):
-            traces.extend(self._run(list(programs[start : start + self.batch]), plan, plan.per_check_timeout_s or self.check_timeout_s))
+            traces.extend(
+                self._run(
+                    list(programs[start : start + self.batch]),
+                    plan,
+                    plan.per_check_timeout_s or self.check_timeout_s,
+                )
+            )
         return traces
 
     def _run(self, programs: list[str], plan: Plan, timeout: float) -> list[Trace]:
@@ -122,8 +128,13 @@ def _read(reader: int, lines: int, patience: float) -> bytes:
 
 def _trace(line: bytes) -> Trace:
     data = json.loads(line)
-    observations = tuple(Observation.model_construct(**{**one, "status": ObservedStatus(one["status"])}) for one in data.pop("observations"))
-    return Trace.model_construct(observations=observations, outcome=BranchOutcome(data.pop("outcome")), **data)
+    observations = tuple(
+        Observation.model_construct(**{**one, "status": ObservedStatus(one["status"])})
+        for one in data.pop("observations")
+    )
+    return Trace.model_construct(
+        observations=observations, outcome=BranchOutcome(data.pop("outcome")), **data
+    )
 
 
 def _serve(writer: int, programs: list[str], compiled: Compiled, timeout: float, memory: int) -> None:
@@ -144,7 +155,13 @@ def _serve(writer: int, programs: list[str], compiled: Compiled, timeout: float,
 
 def _one(program: str, compiled: Compiled, timeout: float) -> dict[str, Any]:
     sys.setrecursionlimit(400)
-    answer: dict[str, Any] = {"outcome": "finished", "observations": [], "error": "", "message": "", "error_line": None}
+    answer: dict[str, Any] = {
+        "outcome": "finished",
+        "observations": [],
+        "error": "",
+        "message": "",
+        "error_line": None,
+    }
     space: dict[str, Any] = {"__name__": "candidate"}
     started = time.process_time()
     try:
@@ -153,7 +170,7 @@ def _one(program: str, compiled: Compiled, timeout: float) -> dict[str, Any]:
             exec(compile(program, NAME, "exec"), space)
             exec(compiled.setup, space)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  whatever a program raises is its result
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         answer |= {"outcome": "load_error", "error": type(error).__name__, "message": str(error)[:500]}
         return answer
@@ -162,7 +179,9 @@ def _one(program: str, compiled: Compiled, timeout: float) -> dict[str, Any]:
         if late >= 1:
             answer["observations"].append({"check_id": check.id, "status": "timeout"})
             continue
-        seen = _observe(check, context, code, right, dict(space), timeout / (1 + late), compiled.plan.trace_lines)
+        seen = _observe(
+            check, context, code, right, dict(space), timeout / (1 + late), compiled.plan.trace_lines
+        )
         late += seen["status"] == "timeout"
         answer["observations"].append(seen)
     answer["cpu_s"] = time.process_time() - started
@@ -170,7 +189,13 @@ def _one(program: str, compiled: Compiled, timeout: float) -> dict[str, Any]:
 
 
 def _observe(
-    check: Check, context: CodeType, code: CodeType, right: CodeType | None, space: dict[str, Any], timeout: float, trace: bool
+    check: Check,
+    context: CodeType,
+    code: CodeType,
+    right: CodeType | None,
+    space: dict[str, Any],
+    timeout: float,
+    trace: bool,
 ) -> dict[str, Any]:
     seen: dict[str, Any] = {"check_id": check.id, "status": "value"}
     lines: set[int] = set()
@@ -188,9 +213,14 @@ def _observe(
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     except _Late:
         seen = {"check_id": check.id, "status": "timeout"}
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001  whatever a program raises is its result
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        seen |= {"status": "raised", "error": type(error).__name__, "message": str(error)[:500], "error_line": _line(error)}
+        seen |= {
+            "status": "raised",
+            "error": type(error).__name__,
+            "message": str(error)[:500],
+            "error_line": _line(error),
+        }
         seen.pop("value", None)
     finally:
         sys.settrace(None)

@@ -51,7 +51,20 @@ _FAR = {
     "<<": ("**", "*"),
     ">>": ("//",),
 }
-_STRENGTH_CHANGES = {"+": 10, "-": 10, "*": 11, "/": 11, "//": 11, "%": 11, "**": 13, "<<": 9, ">>": 9, "&": 8, "^": 7, "|": 6}
+_STRENGTH_CHANGES = {
+    "+": 10,
+    "-": 10,
+    "*": 11,
+    "/": 11,
+    "//": 11,
+    "%": 11,
+    "**": 13,
+    "<<": 9,
+    ">>": 9,
+    "&": 8,
+    "^": 7,
+    "|": 6,
+}
 
 
 def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
@@ -60,10 +73,18 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
         yield from _binary(node, site)
         yield from _regroup(node, site)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield Edit("arithmetic.unary", (site.replace(node, site.text(node.operand), strength(node.operand)),), node.lineno)
+        yield Edit(
+            "arithmetic.unary",
+            (site.replace(node, site.text(node.operand), strength(node.operand)),),
+            node.lineno,
+        )
     elif isinstance(node, ast.AugAssign):
         yield from _augmented(node, site)
-    elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], (ast.Name, ast.Subscript)):
+    elif (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.targets[0], (ast.Name, ast.Subscript))
+    ):
         target_end, value_start = site.span(node.targets[0])[1], site.span(node.value)[0]
         for sign, extra in (("+=", 0.0), ("-=", 1.0), ("*=", 1.5)):
             yield Edit("arithmetic.accumulate", ((target_end, value_start, f" {sign} "),), node.lineno, extra)
@@ -93,7 +114,11 @@ def _binary(node: ast.BinOp, site: Site) -> Iterator[Edit]:
 def _idiom_bits(node: ast.BinOp, site: Site) -> float:
     """Bits against another operator where the present one is an idiom: `n % k == 0`, or one of a row of alike."""
     parent = site.parents.get(node)
-    if isinstance(node.op, ast.Mod) and isinstance(parent, ast.Compare) and isinstance(parent.comparators[0], ast.Constant):
+    if (
+        isinstance(node.op, ast.Mod)
+        and isinstance(parent, ast.Compare)
+        and isinstance(parent.comparators[0], ast.Constant)
+    ):
         return 2.0
     chained = [one for one in (node.left, node.right, parent) if isinstance(one, ast.BinOp)]
     return 0.7 if any(type(one.op) is type(node.op) for one in chained) else 0.0
@@ -103,7 +128,7 @@ def _near(sign: str) -> tuple[str, ...]:
     if sign == "//":
         return ("%", "/")
     near = _NEAR[sign]
-    return (near,) if isinstance(near, str) else near
+    return (near,) if isinstance(near, str) else tuple(near)
 
 
 def _numbers(node: ast.BinOp, site: Site) -> bool:
@@ -141,7 +166,7 @@ def _augmented(node: ast.AugAssign, site: Site) -> Iterator[Edit]:
         if isinstance(node.value, ast.BinOp):
             repeated = [part for part in (node.value.left, node.value.right) if site.text(part) == target]
             for part in repeated:
-                other = node.value.right if part is node.value.left else node.value.left
-                yield Edit("arithmetic.drop", (site.replace(node.value, site.text(other)),), node.lineno)
+                kept = node.value.right if part is node.value.left else node.value.left
+                yield Edit("arithmetic.drop", (site.replace(node.value, site.text(kept)),), node.lineno)
     for wrap in ("max", "min"):
         yield Edit("wrap.extreme", ((*span, f"{target} = {wrap}({target}, {value})"),), node.lineno, 1.5)

@@ -54,9 +54,20 @@ def _single(name: str, kind: str) -> Iterator[tuple[str, float]]:
         yield f"{name} is None", 0.5
         yield f"{name} is not None", 0.5
     if fits(kind, "num") and kind != "bool":
-        for text, extra in ((f"{name} == 0", 0.5), (f"{name} > 0", 0.5), (f"{name} < 0", 0.5), (f"{name} == 1", 1.0),
-                            (f"{name} <= 1", 1.0), (f"{name} > 1", 1.0), (f"{name} % 2 == 0", 2.0), (f"{name} % 2 == 1", 2.0),
-                            (f"{name} != 0", 1.0), (f"{name} != 1", 1.5), (f"{name} >= 0", 1.0), (f"{name} < 2", 1.0)):
+        for text, extra in (
+            (f"{name} == 0", 0.5),
+            (f"{name} > 0", 0.5),
+            (f"{name} < 0", 0.5),
+            (f"{name} == 1", 1.0),
+            (f"{name} <= 1", 1.0),
+            (f"{name} > 1", 1.0),
+            (f"{name} % 2 == 0", 2.0),
+            (f"{name} % 2 == 1", 2.0),
+            (f"{name} != 0", 1.0),
+            (f"{name} != 1", 1.5),
+            (f"{name} >= 0", 1.0),
+            (f"{name} < 2", 1.0),
+        ):
             yield text, extra + unsure
     if kind in COLLECTIONS or kind == "seq":
         for text in (f"len({name}) == 1", f"len({name}) <= 1", f"len({name}) > 1"):
@@ -73,7 +84,12 @@ def _attributes(names: list[str], kinds: dict[str, str], material: Material) -> 
 
 def _pair(one: str, kind: str, other: str, other_kind: str) -> Iterator[tuple[str, float]]:
     unsure = (1.0 if "any" in (kind, other_kind) else 0.0) + 1.0
-    if fits(kind, other_kind) and kind not in COLLECTIONS and other_kind not in COLLECTIONS and "seq" not in (kind, other_kind):
+    if (
+        fits(kind, other_kind)
+        and kind not in COLLECTIONS
+        and other_kind not in COLLECTIONS
+        and "seq" not in (kind, other_kind)
+    ):
         if one < other:
             yield f"{one} == {other}", unsure
             yield f"{one} != {other}", unsure

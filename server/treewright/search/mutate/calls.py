@@ -20,7 +20,22 @@ _WRAPS: dict[str, tuple[str, ...]] = {
     "seq": ("sorted", "len", "set", "list", "sum", "max", "min", "reversed"),
     "set": ("len", "list", "sorted"),
     "dict": ("len", "list", "sorted"),
-    "any": ("abs", "str", "int", "len", "list", "sorted", "set", "sum", "max", "min", "tuple", "bin", "ord", "float"),
+    "any": (
+        "abs",
+        "str",
+        "int",
+        "len",
+        "list",
+        "sorted",
+        "set",
+        "sum",
+        "max",
+        "min",
+        "tuple",
+        "bin",
+        "ord",
+        "float",
+    ),
 }
 _METHODS: dict[str, tuple[str, ...]] = {
     "str": ("lower()", "upper()", "strip()", "split()"),
@@ -39,7 +54,11 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
         yield from _arguments(node, site, material)
     if isinstance(node, (ast.Tuple, ast.List)) and 2 <= len(node.elts) <= 5:
         yield from _swaps(list(node.elts), site, "argument.element", node.lineno)
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and not isinstance(node.comparators[0], ast.Constant):
+    if (
+        isinstance(node, ast.Compare)
+        and len(node.ops) == 1
+        and not isinstance(node.comparators[0], ast.Constant)
+    ):
         yield from _wrap_both(node, site)
     if isinstance(node, ast.expr) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         yield from _wrap(node, site, material)
@@ -53,11 +72,23 @@ def _unwrap(node: ast.Call, site: Site) -> Iterator[Edit]:
     if isinstance(node.func, ast.Attribute):
         owner = node.func.value
         yield Edit("call.unwrap", (site.replace(node, site.text(owner), strength(owner)),), node.lineno)
-        if isinstance(site.parents.get(node), (ast.Return, ast.Assign)) and node.func.attr in ("sort", "append", "extend", "reverse", "add", "insert", "update"):
+        if isinstance(site.parents.get(node), (ast.Return, ast.Assign)) and node.func.attr in (
+            "sort",
+            "append",
+            "extend",
+            "reverse",
+            "add",
+            "insert",
+            "update",
+        ):
             statement = site.statement_of(node)
             if statement is not None and site.starts_line(statement):
                 before = site.insert_before(statement, site.text(node).replace("\n", " "))
-                yield Edit("call.unwrap", (before, site.replace(node, site.text(owner), strength(owner))), node.lineno)
+                yield Edit(
+                    "call.unwrap",
+                    (before, site.replace(node, site.text(owner), strength(owner))),
+                    node.lineno,
+                )
 
 
 def _arguments(node: ast.Call, site: Site, material: Material) -> Iterator[Edit]:
@@ -105,7 +136,15 @@ def _added(node: ast.Call, name: str, end: int, site: Site) -> Iterator[Edit]:
     if name in ("sorted", "sort") and "reverse" not in known:
         yield Edit("argument.add", ((end, end, f"{comma}reverse=True"),), node.lineno)
     if name in ("sorted", "sort", "max", "min") and "key" not in known:
-        for key in ("len", "abs", "str", "lambda x: x[1]", "lambda x: -x", "lambda x: (-len(set(x)), x)", "lambda x: (len(x), x)"):
+        for key in (
+            "len",
+            "abs",
+            "str",
+            "lambda x: x[1]",
+            "lambda x: -x",
+            "lambda x: (-len(set(x)), x)",
+            "lambda x: (len(x), x)",
+        ):
             yield Edit("argument.key", ((end, end, f"{comma}key={key}"),), node.lineno)
     if name == "pop" and not node.args:
         yield Edit("argument.add", ((end, end, "0"),), node.lineno)
@@ -150,15 +189,31 @@ def _recursion(node: ast.Call, site: Site) -> Iterator[Edit]:
             for name in names:
                 if name != text and fits(kinds.of_name(name), "num"):
                     for sign in ("-", "+"):
-                        yield Edit("recursion.less", (site.replace(arg, f"{site.operand(arg, 10)} {sign} {name}", 10),), node.lineno)
-                        yield Edit("recursion.less", (site.replace(arg, f"{name} {sign} {site.operand(arg, 11)}", 10),), node.lineno, 1.0)
+                        yield Edit(
+                            "recursion.less",
+                            (site.replace(arg, f"{site.operand(arg, 10)} {sign} {name}", 10),),
+                            node.lineno,
+                        )
+                        yield Edit(
+                            "recursion.less",
+                            (site.replace(arg, f"{name} {sign} {site.operand(arg, 11)}", 10),),
+                            node.lineno,
+                            1.0,
+                        )
             for name in names:
                 if name != text and fits(kinds.of_name(name), "num"):
-                    yield Edit("recursion.less", (site.replace(arg, f"{site.operand(arg, 11)} % {name}", 11),), node.lineno, 1.5)
+                    yield Edit(
+                        "recursion.less",
+                        (site.replace(arg, f"{site.operand(arg, 11)} % {name}", 11),),
+                        node.lineno,
+                        1.5,
+                    )
 
 
 def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
-    if isinstance(node, (ast.Constant, ast.Slice, ast.Starred, ast.FormattedValue, ast.JoinedStr, ast.Lambda)):
+    if isinstance(
+        node, (ast.Constant, ast.Slice, ast.Starred, ast.FormattedValue, ast.JoinedStr, ast.Lambda)
+    ):
         return
     parent = site.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
@@ -178,13 +233,19 @@ def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
         return
     for method in _METHODS.get(kind, ()):
         likely = 0.0 if kind != "any" else 1.5
-        yield Edit("wrap.method", (site.replace(node, f"{site.operand(node, 14)}.{method}"),), node.lineno, likely)
+        yield Edit(
+            "wrap.method", (site.replace(node, f"{site.operand(node, 14)}.{method}"),), node.lineno, likely
+        )
     if fits(kind, "num") and kind != "bool":
-        yield Edit("wrap.negate", (site.replace(node, f"-{site.operand(node, FACTOR + 1)}", FACTOR),), node.lineno)
+        yield Edit(
+            "wrap.negate", (site.replace(node, f"-{site.operand(node, FACTOR + 1)}", FACTOR),), node.lineno
+        )
         yield Edit("wrap.power", (site.replace(node, f"{site.operand(node, 14)} ** 2", 13),), node.lineno)
         yield from _extremes(node, text, site)
     if kind == "bool" and not isinstance(node, ast.Compare):
-        yield Edit("condition.negate", (site.replace(node, f"not {site.operand(node, NOT)}", NOT),), node.lineno)
+        yield Edit(
+            "condition.negate", (site.replace(node, f"not {site.operand(node, NOT)}", NOT),), node.lineno
+        )
     yield from _own_functions(node, text, site, material)
 
 
@@ -213,13 +274,22 @@ def _extremes(node: ast.expr, text: str, site: Site) -> Iterator[Edit]:
     if not isinstance(parent, (ast.Assign, ast.Return, ast.AugAssign, ast.Call, ast.BinOp, ast.Subscript)):
         return
     kinds = site.scope_of(node).kinds
-    others = ["0", "1", *(name for name in site.readable(node) if name != text and fits(kinds.of_name(name), "num"))]
+    others = [
+        "0",
+        "1",
+        *(name for name in site.readable(node) if name != text and fits(kinds.of_name(name), "num")),
+    ]
     targets = [site.text(target) for target in parent.targets] if isinstance(parent, ast.Assign) else []
     extra = 0.0 if isinstance(parent, (ast.Assign, ast.Return)) else 2.0
     for other in dict.fromkeys([*targets, *others]):
         own = -2.0 if other in targets else 0.0
         for function in ("max", "min"):
-            yield Edit("wrap.extreme", (site.replace(node, f"{function}({other}, {text})"),), node.lineno, extra + own)
+            yield Edit(
+                "wrap.extreme",
+                (site.replace(node, f"{function}({other}, {text})"),),
+                node.lineno,
+                extra + own,
+            )
 
 
 def _own_functions(node: ast.expr, text: str, site: Site, material: Material) -> Iterator[Edit]:

@@ -81,17 +81,23 @@ def edits_of(
         if line is None:
             continue
         last = getattr(node, "end_lineno", line) or line
-        if line not in line_costs and not (isinstance(node, (ast.FunctionDef, ast.stmt)) and _any(line_costs, line, last)):
+        if line not in line_costs and not (
+            isinstance(node, (ast.FunctionDef, ast.stmt)) and _any(line_costs, line, last)
+        ):
             continue
         for family in families:
             for edit in family(node, site, material):
                 at = line_costs.get(edit.line)
                 if at is None:
-                    at = min((line_costs[one] for one in range(line, last + 1) if one in line_costs), default=None)
+                    at = min(
+                        (line_costs[one] for one in range(line, last + 1) if one in line_costs), default=None
+                    )
                     if at is None:
                         continue
                 cost = costs.get(edit.operator, UNKNOWN_COST) + edit.extra + at
-                cost -= discounts.get(edit.operator, 0.0) + discounts.get(edit.operator.split(".")[0] + ".*", 0.0)
+                cost -= discounts.get(edit.operator, 0.0) + discounts.get(
+                    edit.operator.split(".")[0] + ".*", 0.0
+                )
                 if unread and any(_uses(text, unread) for _, _, text in edit.splices):
                     cost -= UNREAD_BITS
                 found.append((cost, edit))

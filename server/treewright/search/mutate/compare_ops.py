@@ -61,13 +61,18 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
         if sign not in gap or "\n" in gap:
             continue
         for operator, other in _variants(sign):
-            text = gap.replace(sign, f" {other} " if other.isalpha() and not gap.startswith(" ") else other, 1)
+            text = gap.replace(
+                sign, f" {other} " if other.isalpha() and not gap.startswith(" ") else other, 1
+            )
             yield Edit(operator, ((start, end, text),), node.lineno)
     if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn, ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         left, right = node.left, node.comparators[0]
         yield Edit(
             "compare.operands",
-            (site.replace(left, site.text(right), COMPARE + 1), site.replace(right, site.text(left), COMPARE + 1)),
+            (
+                site.replace(left, site.text(right), COMPARE + 1),
+                site.replace(right, site.text(left), COMPARE + 1),
+            ),
             node.lineno,
         )
 

@@ -28,7 +28,11 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
         yield from _expression(node, site)
     elif isinstance(node, ast.comprehension):
         yield from _filter(node, site, material)
-    elif isinstance(node, ast.Return) and node.value is not None and site.scope_of(node).kinds.of(node.value) == "bool":
+    elif (
+        isinstance(node, ast.Return)
+        and node.value is not None
+        and site.scope_of(node).kinds.of(node.value) == "bool"
+    ):
         yield from _returned(node.value, site, material)
 
 
@@ -47,7 +51,11 @@ def _joined(node: ast.BoolOp, site: Site) -> Iterator[Edit]:
             yield Edit("condition.junction", (site.replace(node, grouped, strength(node)),), node.lineno, 1.0)
     for index in range(len(values)):
         rest = [site.operand(value, strength(node)) for i, value in enumerate(values) if i != index]
-        binds = strength(node) if len(rest) > 1 else strength(values[1 - index] if len(values) == 2 else values[0])
+        binds = (
+            strength(node)
+            if len(rest) > 1
+            else strength(values[1 - index] if len(values) == 2 else values[0])
+        )
         yield Edit("condition.drop", (site.replace(node, f" {sign} ".join(rest), binds),), node.lineno)
     for index, value in enumerate(values):
         if isinstance(value, ast.BoolOp) and not isinstance(value.op, type(node.op)) and len(values) == 2:
@@ -68,7 +76,9 @@ def _regrouped(node: ast.BoolOp, inner: ast.BoolOp, index: int, site: Site) -> I
 
 def _test(test: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
     if not isinstance(test, (ast.Compare, ast.UnaryOp, ast.Constant)):
-        yield Edit("condition.negate", (site.replace(test, f"not {site.operand(test, NOT)}", NOT),), test.lineno)
+        yield Edit(
+            "condition.negate", (site.replace(test, f"not {site.operand(test, NOT)}", NOT),), test.lineno
+        )
     for value in ("True", "False"):
         yield Edit("condition.constant", (site.replace(test, value),), test.lineno)
     yield from _returned(test, site, material)
@@ -91,7 +101,9 @@ def _returned(test: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
             guards = "is None" in text or text.startswith("not ") or text.isidentifier()
             if guards:
                 yield Edit(operator, (site.replace(test, f"{new} {sign} {old}", level),), test.lineno, extra)
-            yield Edit(operator, (site.replace(test, f"{old} {sign} {new}", level),), test.lineno, extra + 0.2)
+            yield Edit(
+                operator, (site.replace(test, f"{old} {sign} {new}", level),), test.lineno, extra + 0.2
+            )
 
 
 def _statement(node: ast.If | ast.While, site: Site) -> Iterator[Edit]:
@@ -115,7 +127,12 @@ def _neighbours(node: ast.If, site: Site) -> Iterator[Edit]:
     block = site.block_of(node)
     index = block.index(node)
     start = site.span(node)[0]
-    if index and isinstance(block[index - 1], ast.If) and not getattr(block[index - 1], "orelse", None) and site.source.startswith("if", start):
+    if (
+        index
+        and isinstance(block[index - 1], ast.If)
+        and not getattr(block[index - 1], "orelse", None)
+        and site.source.startswith("if", start)
+    ):
         yield Edit("condition.elif", ((start, start + 2, "elif"),), node.lineno)
 
 
@@ -136,7 +153,10 @@ def _unconditional(node: ast.If, site: Site) -> Iterator[Edit]:
 
 def _expression(node: ast.IfExp, site: Site) -> Iterator[Edit]:
     body, orelse = site.text(node.body), site.text(node.orelse)
-    splices = (site.replace(node.body, orelse, strength(node.orelse)), site.replace(node.orelse, body, strength(node.body)))
+    splices = (
+        site.replace(node.body, orelse, strength(node.orelse)),
+        site.replace(node.orelse, body, strength(node.body)),
+    )
     yield Edit("condition.negate", splices, node.lineno)
     yield Edit("condition.always", (site.replace(node, body, strength(node.body)),), node.lineno)
     yield Edit("condition.always", (site.replace(node, orelse, strength(node.orelse)),), node.lineno)
@@ -145,13 +165,15 @@ def _expression(node: ast.IfExp, site: Site) -> Iterator[Edit]:
 def _filter(node: ast.comprehension, site: Site, material: Material) -> Iterator[Edit]:
     line = node.iter.lineno
     end = site.span(node.ifs[-1] if node.ifs else node.iter)[1]
-    if site.source[end : end + 1] == ")" and site.source[: end].count("(") > site.source[:end].count(")") + 8:
+    if site.source[end : end + 1] == ")" and site.source[:end].count("(") > site.source[:end].count(")") + 8:
         return
     for test in node.ifs:
         start = site.source.rfind("if", 0, site.span(test)[0])
         yield Edit("condition.drop", ((start, site.span(test)[1], ""),), line)
         yield from _returned(test, site, material)
-        yield Edit("condition.negate", (site.replace(test, f"not {site.operand(test, NOT)}", NOT),), line, 0.5)
+        yield Edit(
+            "condition.negate", (site.replace(test, f"not {site.operand(test, NOT)}", NOT),), line, 0.5
+        )
     targets = {child.id for child in ast.walk(node.target) if isinstance(child, ast.Name)}
     if not node.ifs:
         for text, extra in atoms_at(node.iter, site, material, also=tuple(targets)):

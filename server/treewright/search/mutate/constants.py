@@ -14,7 +14,9 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     """Edits of one literal."""
     if isinstance(node, ast.Constant) and not _is_docstring(node, site):
         yield from _constant(node, site, material)
-    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)) and isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
+    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)) and isinstance(
+        getattr(node, "ctx", ast.Load()), ast.Load
+    ):
         yield from _collection(node, site)
 
 
@@ -32,7 +34,9 @@ def _constant(node: ast.Constant, site: Site, material: Material) -> Iterator[Ed
         yield from _string(node, value, site, material)
     elif value is None:
         for text in ("0", "[]", "True", "False", "''", "-1"):
-            yield Edit("constant.none", (site.replace(node, text, FACTOR if text == "-1" else 14),), node.lineno)
+            yield Edit(
+                "constant.none", (site.replace(node, text, FACTOR if text == "-1" else 14),), node.lineno
+            )
 
 
 def _number(node: ast.Constant, value: float, site: Site, material: Material) -> Iterator[Edit]:
@@ -42,24 +46,36 @@ def _number(node: ast.Constant, value: float, site: Site, material: Material) ->
     def edit(other: float, operator: str, extra: float = 0.0) -> Iterator[Edit]:
         if other not in seen:
             seen.add(other)
-            yield Edit(operator, (site.replace(node, repr(other), 14 if other >= 0 else FACTOR),), node.lineno, extra)
+            yield Edit(
+                operator, (site.replace(node, repr(other), 14 if other >= 0 else FACTOR),), node.lineno, extra
+            )
 
     for other in near:
         yield from edit(other, "constant.step")
     yield from edit(-value, "constant.sign")
-    for other in material.donors(node).numbers:
-        yield from edit(other, "constant.donor")
-    common: tuple[float, ...] = (0, 1, 2, -1, 10) if isinstance(value, int) else (0.0, 1.0, 0.5, value + 1, value - 1)
-    for other in common:
-        yield from edit(other, "constant.common")
+    for number in material.donors(node).numbers:
+        yield from edit(number, "constant.donor")
+    common: tuple[float, ...] = (
+        (0, 1, 2, -1, 10) if isinstance(value, int) else (0.0, 1.0, 0.5, value + 1, value - 1)
+    )
+    for wanted in common:
+        yield from edit(wanted, "constant.common")
     if isinstance(value, int):
-        for other, extra in ((value + 2, 0.0), (value - 2, 0.0), (value * 2, 0.5), (value // 2, 0.5), (value * 10, 1.0)):
+        for other, extra in (
+            (value + 2, 0.0),
+            (value - 2, 0.0),
+            (value * 2, 0.5),
+            (value // 2, 0.5),
+            (value * 10, 1.0),
+        ):
             yield from edit(other, "constant.common", extra)
         if value == 0:
             for text in ("float('-inf')", "float('inf')", "None"):
                 yield Edit("constant.limit", (site.replace(node, text),), node.lineno)
         if value in (0, 1) and isinstance(site.parents.get(node), (ast.Assign, ast.Return)):
-            yield Edit("constant.limit", (site.replace(node, "False" if value == 0 else "True"),), node.lineno, 2.0)
+            yield Edit(
+                "constant.limit", (site.replace(node, "False" if value == 0 else "True"),), node.lineno, 2.0
+            )
 
 
 def _string(node: ast.Constant, value: str, site: Site, material: Material) -> Iterator[Edit]:
@@ -76,7 +92,15 @@ def _string(node: ast.Constant, value: str, site: Site, material: Material) -> I
         if len(value) <= 3:
             yield from edit("", "constant.blank", 2.0)
             yield from edit(" ", "constant.blank", 2.0)
-    for other in (value.strip(), value.lower(), value.upper(), f"{value} ", f" {value}", value[1:], value[:-1]):
+    for other in (
+        value.strip(),
+        value.lower(),
+        value.upper(),
+        f"{value} ",
+        f" {value}",
+        value[1:],
+        value[:-1],
+    ):
         if value.strip():
             yield from edit(other, "constant.text")
     for other in material.donors(node).strings:
@@ -109,7 +133,9 @@ def _nearly(one: str, other: str) -> bool:
     """Whether two words of some length differ by at most two letters."""
     if min(len(one), len(other)) < 4 or abs(len(one) - len(other)) > 2 or one == other:
         return False
-    front = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    front = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
     rest_one, rest_other = one[front:], other[front:]
     back = 0
     while back < min(len(rest_one), len(rest_other)) and rest_one[-1 - back] == rest_other[-1 - back]:

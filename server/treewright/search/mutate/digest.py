@@ -94,15 +94,16 @@ def _not(node: ast.UnaryOp) -> str | None:
         opposite = _NEGATED.get(type(inner.ops[0]))
         if opposite is not None:
             return normal_form(ast.Compare(inner.left, [opposite()], inner.comparators))
-    if isinstance(node.op, ast.USub) and isinstance(inner, ast.Constant) and _is_number(inner.value):
+    if (
+        isinstance(node.op, ast.USub)
+        and isinstance(inner, ast.Constant)
+        and isinstance(inner.value, (int, float))
+        and type(inner.value) is not bool
+    ):
         return f"(Constant {-inner.value!r})"
     if type(node.op) is ast.USub and isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.USub):
         return normal_form(inner.operand)
     return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _sum(node: ast.BinOp) -> str | None:
@@ -113,7 +114,11 @@ def _sum(node: ast.BinOp) -> str | None:
         return None
     total = 0
     base: ast.expr = node
-    while isinstance(base, ast.BinOp) and isinstance(base.op, (ast.Add, ast.Sub)) and _whole(base.right) is not None:
+    while (
+        isinstance(base, ast.BinOp)
+        and isinstance(base.op, (ast.Add, ast.Sub))
+        and _whole(base.right) is not None
+    ):
         step = _whole(base.right) or 0
         total += step if isinstance(base.op, ast.Add) else -step
         base = base.left
@@ -147,7 +152,10 @@ def _call(node: ast.Call) -> str | None:
             return normal_form(ast.Call(node.func, [start, stop], []))
         case ast.Call(func=ast.Name(id="max" | "min" as name), args=[one, other], keywords=[]):
             return f"({name} {' '.join(sorted((normal_form(one), normal_form(other))))})"
-        case ast.Call(func=ast.Name(id="list" | "sorted" | "set" as name), args=[ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[])]):
+        case ast.Call(
+            func=ast.Name(id="list" | "sorted" | "set" as name),
+            args=[ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[])],
+        ):
             return normal_form(ast.Call(ast.Name(name, ast.Load()), [inner], node.keywords))
         case _:
             return None
@@ -155,7 +163,9 @@ def _call(node: ast.Call) -> str | None:
 
 def _augmented(node: ast.AugAssign) -> str | None:
     match node:
-        case ast.AugAssign(op=ast.Add() | ast.Sub() as op, value=ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as value)):
+        case ast.AugAssign(
+            op=ast.Add() | ast.Sub() as op, value=ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as value)
+        ):
             other: ast.operator = ast.Sub() if isinstance(op, ast.Add) else ast.Add()
             return normal_form(ast.AugAssign(node.target, other, value))
         case _:
@@ -169,7 +179,11 @@ def _if(node: ast.If) -> str | None:
 
 
 def _return(node: ast.Return) -> str | None:
-    return "(Return None)" if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None) else None
+    return (
+        "(Return None)"
+        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
+        else None
+    )
 
 
 _SPECIAL: dict[type[ast.AST], Callable[[Any], str | None]] = {

@@ -52,8 +52,23 @@ def _with_names(node: ast.expr, kind: str, here: str, site: Site) -> Iterator[Ed
         if name == here or not fits(kind, other):
             continue
         unsure = 0.0 if kind == other else 1.5
-        yield Edit("donor.term", (site.replace(node, f"{site.operand(node, ARITH)} + {name}", ARITH),), node.lineno, unsure)
+        yield Edit(
+            "donor.term",
+            (site.replace(node, f"{site.operand(node, ARITH)} + {name}", ARITH),),
+            node.lineno,
+            unsure,
+        )
         if kind in ("num", "any"):
-            yield Edit("donor.term", (site.replace(node, f"{site.operand(node, ARITH)} - {name}", ARITH),), node.lineno, unsure)
+            yield Edit(
+                "donor.term",
+                (site.replace(node, f"{site.operand(node, ARITH)} - {name}", ARITH),),
+                node.lineno,
+                unsure,
+            )
             for sign in ("*", "//", "%", "/"):
-                yield Edit("donor.term", (site.replace(node, f"{site.operand(node, 11)} {sign} {name}", 11),), node.lineno, unsure + 1.0)
+                yield Edit(
+                    "donor.term",
+                    (site.replace(node, f"{site.operand(node, 11)} {sign} {name}", 11),),
+                    node.lineno,
+                    unsure + 1.0,
+                )

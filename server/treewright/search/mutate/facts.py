@@ -53,7 +53,15 @@ class Material:
 
 
 def _is_module(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in ("math", "string", "collections", "itertools", "re", "sys", "os")
+    return isinstance(node, ast.Name) and node.id in (
+        "math",
+        "string",
+        "collections",
+        "itertools",
+        "re",
+        "sys",
+        "os",
+    )
 
 
 class _Donors:
@@ -83,7 +91,9 @@ class _Donors:
             self.strings.append(value)
 
     def _expression(self, site: Site, node: ast.expr) -> None:
-        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or isinstance(node, (ast.Name, ast.Starred)):
+        if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or isinstance(
+            node, (ast.Name, ast.Starred)
+        ):
             return
         text = site.text(node)
         if "\n" in text or len(text) > 60:

@@ -16,7 +16,9 @@ _ENDS = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 
 def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     """What may be put before or after one statement."""
-    if not isinstance(node, ast.stmt) or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+    if not isinstance(node, ast.stmt) or isinstance(
+        node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    ):
         return
     if not site.starts_line(node) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
         return
@@ -98,8 +100,18 @@ def _values(function: ast.FunctionDef | ast.AsyncFunctionDef, site: Site) -> lis
     for child in ast.walk(function):
         if isinstance(child, ast.Return) and isinstance(child.value, (ast.Constant, ast.List, ast.Name)):
             found.setdefault(site.text(child.value), 0.0)
-    kinds = {site.scope_of(child).kinds.of(child.value) for child in ast.walk(function) if isinstance(child, ast.Return) and child.value is not None}
-    empties = {"num": ("0", "1", "-1"), "bool": ("True", "False"), "str": ("''",), "list": ("[]", "[[]]"), "any": ("0", "1", "[]", "None", "False", "True", "''")}
+    kinds = {
+        site.scope_of(child).kinds.of(child.value)
+        for child in ast.walk(function)
+        if isinstance(child, ast.Return) and child.value is not None
+    }
+    empties = {
+        "num": ("0", "1", "-1"),
+        "bool": ("True", "False"),
+        "str": ("''",),
+        "list": ("[]", "[[]]"),
+        "any": ("0", "1", "[]", "None", "False", "True", "''"),
+    }
     for kind in kinds:
         for text in empties.get(kind, ("None",)):
             found.setdefault(text, 0.5)
@@ -126,7 +138,11 @@ def _donors(node: ast.stmt, site: Site, material: Material) -> Iterator[Edit]:
     for donor in material.donors(node).statements:
         if donor is node or not isinstance(donor, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return, ast.If)):
             continue
-        if not site.starts_line(donor) or (donor.end_lineno or donor.lineno) - donor.lineno > 2 or _is_docstring(donor):
+        if (
+            not site.starts_line(donor)
+            or (donor.end_lineno or donor.lineno) - donor.lineno > 2
+            or _is_docstring(donor)
+        ):
             continue
         extra = 0.0 if isinstance(donor, (ast.Expr, ast.AugAssign, ast.Return)) else 0.7
         text = site.reindented(donor, site.indent(node))
@@ -135,7 +151,11 @@ def _donors(node: ast.stmt, site: Site, material: Material) -> Iterator[Edit]:
         last = site.block_of(node)[-1] is node and not isinstance(node, _ENDS)
         if last:
             yield Edit("insert.donor", ((behind, behind, text),), node.lineno, extra)
-        if isinstance(donor, (ast.Expr, ast.AugAssign)) and isinstance(donor, ast.Expr) and isinstance(donor.value, ast.Call):
+        if (
+            isinstance(donor, (ast.Expr, ast.AugAssign))
+            and isinstance(donor, ast.Expr)
+            and isinstance(donor.value, ast.Call)
+        ):
             yield from _renamed(donor, donor.value, node, site, scope.local, last)
 
 

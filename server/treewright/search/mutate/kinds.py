@@ -154,14 +154,18 @@ class Kinds:
                 self._learn_loop(target, source)
             case ast.Call(func=ast.Attribute(value=ast.Name() as owner, attr=attr)) if attr in _USES:
                 self._set(owner, _USES[attr])
-            case ast.Call(func=ast.Name(id="len" | "sorted" | "enumerate" | "reversed"), args=[ast.Name() as name, *_]):
+            case ast.Call(
+                func=ast.Name(id="len" | "sorted" | "enumerate" | "reversed"), args=[ast.Name() as name, *_]
+            ):
                 self._set(name, "seq")
             case ast.Subscript(value=ast.Name() as name, slice=ast.Slice()):
                 self._set(name, "seq")
             case ast.BinOp(left=left, op=ast.Sub() | ast.FloorDiv() | ast.Div() | ast.Pow(), right=right):
                 self._set(left, "num")
                 self._set(right, "num")
-            case ast.Compare(left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() | ast.Eq()], comparators=[right]):
+            case ast.Compare(
+                left=left, ops=[ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE() | ast.Eq()], comparators=[right]
+            ):
                 self._set(left, self.of(right))
                 self._set(right, self.of(left))
             case ast.Call(func=ast.Name(id="range"), args=args):
@@ -171,7 +175,11 @@ class Kinds:
                 return
 
     def _learn_assignment(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        if (
+            isinstance(target, ast.Tuple)
+            and isinstance(value, ast.Tuple)
+            and len(target.elts) == len(value.elts)
+        ):
             for one, other in zip(target.elts, value.elts, strict=True):
                 self._set(one, self.of(other))
         else:

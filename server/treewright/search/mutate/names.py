@@ -40,12 +40,14 @@ def _name(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
         return
     candidates = scope.local if target else [*site.readable(node), *scope.globals]
     for name in dict.fromkeys(candidates):
-        if name == node.id or name in _BUILTINS and name not in scope.names:
+        if name == node.id or (name in _BUILTINS and name not in scope.names):
             continue
         other = scope.kinds.of_name(name)
         if fits(kind, other):
             extra = 0.0 if kind == other else 0.5
-            yield Edit("name.target" if target else "name.variable", (site.replace(node, name),), node.lineno, extra)
+            yield Edit(
+                "name.target" if target else "name.variable", (site.replace(node, name),), node.lineno, extra
+            )
         elif kind == "num" and other in ("list", "str", "seq", "dict", "set"):
             yield Edit("name.length", (site.replace(node, f"len({name})"),), node.lineno)
     if not target and kind in ("num", "any", "str"):

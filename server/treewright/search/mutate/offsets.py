@@ -18,7 +18,11 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     place = _place(node, site.parents.get(node))
-    if place is None or not fits(site.scope_of(node).kinds.of(node), "num") or isinstance(node, (ast.Compare, ast.BoolOp)):
+    if (
+        place is None
+        or not fits(site.scope_of(node).kinds.of(node), "num")
+        or isinstance(node, (ast.Compare, ast.BoolOp))
+    ):
         return
     if place != "offset.index" and site.scope_of(node).kinds.of(node) == "bool":
         return
@@ -42,6 +46,8 @@ def _place(node: ast.expr, parent: ast.AST | None) -> str | None:
         case ast.Assign(value=value) if value is node:
             return "offset.value"
         case ast.BinOp() | ast.Tuple() | ast.AugAssign() | ast.IfExp():
-            return "offset.value" if isinstance(node, (ast.Name, ast.Call, ast.BinOp, ast.Subscript)) else None
+            return (
+                "offset.value" if isinstance(node, (ast.Name, ast.Call, ast.BinOp, ast.Subscript)) else None
+            )
         case _:
             return None

@@ -23,7 +23,9 @@ def operator_costs() -> dict[str, float]:
 def operator_hints() -> dict[str, tuple[tuple[str, float], ...]]:
     """Bits to take off an operator's cost by what was observed (`data/search/hints.toml`)."""
     data = tomllib.loads(data_path("search", "hints.toml").read_text(encoding="utf-8"))
-    return {symptom: tuple((name, float(bits)) for name, bits in table.items()) for symptom, table in data.items()}
+    return {
+        symptom: tuple((name, float(bits)) for name, bits in table.items()) for symptom, table in data.items()
+    }
 
 
 @cache

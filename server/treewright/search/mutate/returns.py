@@ -38,7 +38,12 @@ def _return(node: ast.Return, site: Site, material: Material) -> Iterator[Edit]:
     if not isinstance(value, ast.Name):
         for name in names:
             if name != text:
-                yield Edit("return.name", (site.replace(value, name),), node.lineno, 0.0 if isinstance(value, ast.Constant) else 0.5)
+                yield Edit(
+                    "return.name",
+                    (site.replace(value, name),),
+                    node.lineno,
+                    0.0 if isinstance(value, ast.Constant) else 0.5,
+                )
     if isinstance(value, ast.Constant) and isinstance(value.value, bool):
         yield from _compared(node, value, names, site, material)
     yield Edit("return.wrap", (site.replace(value, f"[{text}]"),), node.lineno)
@@ -51,11 +56,18 @@ def _return(node: ast.Return, site: Site, material: Material) -> Iterator[Edit]:
             yield Edit("return.combine", (site.replace(value, combined, ARITH),), node.lineno, sure)
         if other == "num":
             for sign in ("-", "*", "//"):
-                yield Edit("return.combine", (site.replace(value, f"{site.operand(value, 12)} {sign} {name}", ARITH),), node.lineno, sure + 1.0)
+                yield Edit(
+                    "return.combine",
+                    (site.replace(value, f"{site.operand(value, 12)} {sign} {name}", ARITH),),
+                    node.lineno,
+                    sure + 1.0,
+                )
     yield Edit("return.yield", ((start, start + len("return"), "yield"),), node.lineno, 2.0)
 
 
-def _compared(node: ast.Return, value: ast.Constant, names: list[str], site: Site, material: Material) -> Iterator[Edit]:
+def _compared(
+    node: ast.Return, value: ast.Constant, names: list[str], site: Site, material: Material
+) -> Iterator[Edit]:
     """A flag that ought to have been asked: `return depth == 0`."""
     kinds = site.scope_of(node).kinds
     for name in names:
@@ -64,11 +76,15 @@ def _compared(node: ast.Return, value: ast.Constant, names: list[str], site: Sit
         if fits(kind, "num"):
             options = [f"{name} == 0", f"{name} > 0", f"{name} != 0", f"{name} == 1", f"{name} < 0", *options]
         for text in options:
-            yield Edit("return.compared", (site.replace(value, text, 5),), node.lineno, 0.0 if kind != "any" else 1.0)
+            yield Edit(
+                "return.compared", (site.replace(value, text, 5),), node.lineno, 0.0 if kind != "any" else 1.0
+            )
     for one in names:
         for other in names:
             if one < other and fits(kinds.of_name(one), kinds.of_name(other)):
-                yield Edit("return.compared", (site.replace(value, f"{one} == {other}", 5),), node.lineno, 1.5)
+                yield Edit(
+                    "return.compared", (site.replace(value, f"{one} == {other}", 5),), node.lineno, 1.5
+                )
     for text in material.donors(node).conditions[:8]:
         yield Edit("return.compared", (site.replace(value, text, 2),), node.lineno, 1.0)
 
@@ -87,7 +103,7 @@ def _flags(node: ast.FunctionDef | ast.AsyncFunctionDef, site: Site) -> Iterator
         for value in flags:
             rest = tuple(site.replace(other, str(not other.value)) for other in flags if other is not value)
             if len(rest) > 1:
-                yield Edit("return.flags", rest, rest and value.lineno, 1.5)
+                yield Edit("return.flags", rest, value.lineno, 1.5)
     by_text: dict[str, list[ast.Constant]] = {}
     for value in found:
         by_text.setdefault(repr(value.value), []).append(value)
@@ -108,9 +124,16 @@ def _missing(node: ast.FunctionDef | ast.AsyncFunctionDef, site: Site) -> Iterat
     if isinstance(last, (ast.Return, ast.Raise)) or not site.starts_line(last):
         return
     for name in site.scope_of(node).names:
-        yield Edit("return.missing", (site.insert_after(last, f"return {name}"),), last.end_lineno or last.lineno)
+        yield Edit(
+            "return.missing", (site.insert_after(last, f"return {name}"),), last.end_lineno or last.lineno
+        )
     for text in ("True", "False", "[]", "0", "None", "''"):
-        yield Edit("return.missing", (site.insert_after(last, f"return {text}"),), last.end_lineno or last.lineno, 1.0)
+        yield Edit(
+            "return.missing",
+            (site.insert_after(last, f"return {text}"),),
+            last.end_lineno or last.lineno,
+            1.0,
+        )
 
 
 def _expression(node: ast.Expr, site: Site) -> Iterator[Edit]:
@@ -121,7 +144,12 @@ def _expression(node: ast.Expr, site: Site) -> Iterator[Edit]:
         yield Edit("return.yield", ((*site.span(value), f"yield from {inner}"),), node.lineno)
         yield Edit("return.yield", ((*site.span(value), f"return {inner}"),), node.lineno, 1.0)
         if isinstance(value.value, ast.Call) and value.value.args:
-            yield Edit("return.yield", ((*site.span(value), f"yield {site.text(value.value.args[0])}"),), node.lineno, 1.0)
+            yield Edit(
+                "return.yield",
+                ((*site.span(value), f"yield {site.text(value.value.args[0])}"),),
+                node.lineno,
+                1.0,
+            )
     elif isinstance(value, ast.YieldFrom):
         return
     elif isinstance(value, ast.Call):

@@ -10,7 +10,9 @@ from treewright.search.mutate.edit import Splice
 from treewright.search.mutate.kinds import Kinds
 
 # Binding strength of expressions, loosest first (the order of Python's grammar).
-TUPLE, TEST, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, ARITH, TERM, FACTOR, POWER, ATOM = range(15)
+TUPLE, TEST, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, ARITH, TERM, FACTOR, POWER, ATOM = range(
+    15
+)
 
 _BINARY_STRENGTH: dict[type[ast.operator], int] = {
     ast.BitOr: BIT_OR,
@@ -64,17 +66,21 @@ class Scope:
     def __init__(self, node: FunctionNode | ast.Module, outer: Scope | None, module: ast.Module) -> None:
         self.node = node
         self.outer = outer
-        self.kinds = Kinds(node, outer.kinds if outer else None)
+        self.kinds: Kinds = Kinds(node, outer.kinds if outer else None)
         self.local = _bound_in(node)
         self.params = _parameters(node)
         around = list(outer.names) if outer and not isinstance(outer.node, ast.Module) else []
         self.globals = _module_values(module)
-        self.names = list(dict.fromkeys(self.local + around))
+        self.names: list[str] = list(dict.fromkeys(self.local + around))
 
     @cached_property
     def functions(self) -> list[str]:
         """Names of the functions that are defined right inside this scope or around it."""
-        found = [node.name for node in ast.walk(self.node) if isinstance(node, ast.FunctionDef) and node is not self.node]
+        found = [
+            node.name
+            for node in ast.walk(self.node)
+            if isinstance(node, ast.FunctionDef) and node is not self.node
+        ]
         return list(dict.fromkeys(found + (self.outer.functions if self.outer else [])))
 
 
@@ -116,7 +122,9 @@ def own_nodes(node: ast.AST, *, comprehensions: bool = False) -> Iterator[ast.AS
         node: a function or a module.
         comprehensions: also what comprehensions and lambdas bind.
     """
-    body = list(node.body) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)) else [node]
+    body = (
+        list(node.body) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)) else [node]
+    )
     stack: list[ast.AST] = list(reversed(body))
     while stack:
         child = stack.pop()
@@ -183,10 +191,17 @@ class Site:
             binds: how tightly the new expression binds.
         """
         start, end = self.span(node)
-        if isinstance(node, ast.GeneratorExp) and self.source[start] == "(" and start and self.source[start - 1].isalnum():
+        if (
+            isinstance(node, ast.GeneratorExp)
+            and self.source[start] == "("
+            and start
+            and self.source[start - 1].isalnum()
+        ):
             return start, end, f"({text})"
         needed = self.required(node)
-        if binds < needed and not (self.source[start - 1 : start] == "(" and self.source[end : end + 1] == ")"):
+        if binds < needed and not (
+            self.source[start - 1 : start] == "(" and self.source[end : end + 1] == ")"
+        ):
             text = f"({text})"
         if start and self.source[start - 1].isalnum() and text[:1].isalnum():
             text = " " + text
@@ -312,7 +327,9 @@ class Site:
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope whose names can be read at a node."""
-        function = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else self.function_of(node)
+        function = (
+            node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else self.function_of(node)
+        )
         key: FunctionNode | ast.Module = function or self.tree
         if key not in self._scopes:
             outer = self.scope_of(self.parents[key]) if function is not None and key in self.parents else None

@@ -31,15 +31,19 @@ def _index(node: ast.Subscript, site: Site) -> Iterator[Edit]:
     if reads:
         yield Edit("slice.whole", (site.replace(node, value),), node.lineno)
         yield Edit("slice.whole", (site.replace(node, index),), node.lineno, 1.0)
-        for other in (f"{value}[-{index}]" if index.isidentifier() else "", f"{value}[{index}:]", f"{value}[:{index}]"):
+        for other in (
+            f"{value}[-{index}]" if index.isidentifier() else "",
+            f"{value}[{index}:]",
+            f"{value}[:{index}]",
+        ):
             if other:
                 yield Edit("slice.element", (site.replace(node, other),), node.lineno)
     for other in ("0", "-1", "1"):
         if other != index and not isinstance(node.slice, ast.Tuple):
             yield Edit("slice.element", (site.replace(node.slice, other),), node.lineno)
     if isinstance(node.slice, ast.Tuple):
-        for one, other in combinations(node.slice.elts, 2):
-            splices = (site.replace(one, site.text(other)), site.replace(other, site.text(one)))
+        for first, second in combinations(node.slice.elts, 2):
+            splices = (site.replace(first, site.text(second)), site.replace(second, site.text(first)))
             yield Edit("argument.element", splices, node.lineno)
     if isinstance(node.value, ast.Subscript) and not isinstance(node.value.slice, ast.Slice):
         inner = node.value.slice
@@ -50,11 +54,27 @@ def _index(node: ast.Subscript, site: Site) -> Iterator[Edit]:
 def _bounds(node: ast.Subscript, cut: ast.Slice, site: Site) -> Iterator[Edit]:
     value = site.text(node.value)
     lower, upper, step = (site.text(part) if part else "" for part in (cut.lower, cut.upper, cut.step))
-    options: list[tuple[str, str, str, float]] = [("", upper, step, 0.0), (lower, "", step, 0.0), (lower, upper, "", 0.0)]
-    options += [(upper, lower, step, 1.0), (lower or "1", upper, step, 0.0), (lower, upper or "-1", step, 0.0)]
-    options += [(lower, upper, "-1", 0.5), (lower, upper, "2", 1.5), ("", lower, step, 1.0), (upper, "", step, 1.0)]
+    options: list[tuple[str, str, str, float]] = [
+        ("", upper, step, 0.0),
+        (lower, "", step, 0.0),
+        (lower, upper, "", 0.0),
+    ]
+    options += [
+        (upper, lower, step, 1.0),
+        (lower or "1", upper, step, 0.0),
+        (lower, upper or "-1", step, 0.0),
+    ]
+    options += [
+        (lower, upper, "-1", 0.5),
+        (lower, upper, "2", 1.5),
+        ("", lower, step, 1.0),
+        (upper, "", step, 1.0),
+    ]
     for name in site.readable(node):
-        if fits(site.scope_of(node).kinds.of_name(name), "num") and site.scope_of(node).kinds.of_name(name) != "bool":
+        if (
+            fits(site.scope_of(node).kinds.of_name(name), "num")
+            and site.scope_of(node).kinds.of_name(name) != "bool"
+        ):
             options += [(name, upper, step, 1.0), (lower, name, step, 1.0)]
             if not lower:
                 options.append((f"{name} + 1", upper, step, 1.5))
@@ -71,7 +91,9 @@ def _bounds(node: ast.Subscript, cut: ast.Slice, site: Site) -> Iterator[Edit]:
 def _sliced(node: ast.expr, site: Site) -> Iterator[Edit]:
     """A part of a sequence where all of it is used."""
     parent = site.parents.get(node)
-    if isinstance(parent, (ast.Subscript, ast.Attribute, ast.Expr)) or (isinstance(parent, ast.Call) and parent.func is node):
+    if isinstance(parent, (ast.Subscript, ast.Attribute, ast.Expr)) or (
+        isinstance(parent, ast.Call) and parent.func is node
+    ):
         return
     kinds = site.scope_of(node).kinds
     kind = kinds.of(node)
@@ -79,12 +101,28 @@ def _sliced(node: ast.expr, site: Site) -> Iterator[Edit]:
         return
     text = site.text(node)
     unsure = 1.0 if kind == "any" else 0.0
-    for bounds, extra in (("[1:]", 0.0), ("[:-1]", 0.0), ("[::-1]", 0.0), ("[:]", 0.5), ("[0]", 1.0), ("[-1]", 1.0), ("[1:-1]", 1.5)):
+    for bounds, extra in (
+        ("[1:]", 0.0),
+        ("[:-1]", 0.0),
+        ("[::-1]", 0.0),
+        ("[:]", 0.5),
+        ("[0]", 1.0),
+        ("[-1]", 1.0),
+        ("[1:-1]", 1.5),
+    ):
         yield Edit("slice.part", (site.replace(node, text + bounds),), node.lineno, extra + unsure)
     for name in site.readable(node):
         held = kinds.of_name(name)
         if name == text or held in COLLECTIONS or held == "bool":
             continue
         less = 0.0 if held == "num" else 1.5
-        for bounds, extra in ((f"[{name}:]", 0.0), (f"[:{name}]", 0.0), (f"[{name}]", 0.5), (f"[{name} + 1:]", 1.0), (f"[:{name} + 1]", 1.0)):
-            yield Edit("slice.part", (site.replace(node, text + bounds),), node.lineno, 0.5 + extra + less + unsure)
+        for bounds, extra in (
+            (f"[{name}:]", 0.0),
+            (f"[:{name}]", 0.0),
+            (f"[{name}]", 0.5),
+            (f"[{name} + 1:]", 1.0),
+            (f"[:{name} + 1]", 1.0),
+        ):
+            yield Edit(
+                "slice.part", (site.replace(node, text + bounds),), node.lineno, 0.5 + extra + less + unsure
+            )

@@ -10,17 +10,31 @@ from treewright.search.mutate.facts import Material
 from treewright.search.mutate.site import Site
 
 _INDENT = "    "
-_SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Continue, ast.Break, ast.Raise, ast.Assert)
+_SIMPLE = (
+    ast.Assign,
+    ast.AugAssign,
+    ast.AnnAssign,
+    ast.Expr,
+    ast.Return,
+    ast.Continue,
+    ast.Break,
+    ast.Raise,
+    ast.Assert,
+)
 
 
 def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     """Edits of one statement's presence and place."""
-    if not isinstance(node, ast.stmt) or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
+    if not isinstance(node, ast.stmt) or isinstance(
+        node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)
+    ):
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
     if not isinstance(node, ast.Pass):
-        yield Edit("statement.delete", (site.remove(node),), node.lineno, 0.0 if isinstance(node, _SIMPLE) else 1.5)
+        yield Edit(
+            "statement.delete", (site.remove(node),), node.lineno, 0.0 if isinstance(node, _SIMPLE) else 1.5
+        )
     if isinstance(node, (ast.Break, ast.Continue)):
         other = "continue" if isinstance(node, ast.Break) else "break"
         yield Edit("statement.jump", ((*site.span(node), other),), node.lineno)
@@ -50,7 +64,10 @@ def _places(node: ast.stmt, site: Site) -> Iterator[Edit]:
     index = block.index(node)
     if index + 1 < len(block) and site.starts_line(block[index + 1]):
         below = block[index + 1]
-        splices = ((*site.lines_span(node), site.lines_text(below)), (*site.lines_span(below), site.lines_text(node)))
+        splices = (
+            (*site.lines_span(node), site.lines_text(below)),
+            (*site.lines_span(below), site.lines_text(node)),
+        )
         yield Edit("statement.swap", splices, node.lineno)
         yield from _into_next(node, below, site)
     if index and site.starts_line(block[index - 1]):
@@ -58,7 +75,9 @@ def _places(node: ast.stmt, site: Site) -> Iterator[Edit]:
     yield from _out(node, block, index, site)
     yield from _further(node, block, index, site)
     if isinstance(node, (ast.Assign, ast.AugAssign, ast.Expr)):
-        yield Edit("statement.repeat", ((site.lines_span(node)[1],) * 2 + (site.lines_text(node),),), node.lineno)
+        yield Edit(
+            "statement.repeat", ((site.lines_span(node)[1],) * 2 + (site.lines_text(node),),), node.lineno
+        )
 
 
 def _into_previous(node: ast.stmt, above: ast.stmt, site: Site) -> Iterator[Edit]:
@@ -66,11 +85,18 @@ def _into_previous(node: ast.stmt, above: ast.stmt, site: Site) -> Iterator[Edit
     start, end = site.lines_span(node)
     for body in (getattr(above, "orelse", None), getattr(above, "body", None)):
         if isinstance(body, list) and body and isinstance(body[-1], ast.stmt) and site.starts_line(body[-1]):
-            yield Edit("statement.into", ((start, end, site.reindented(node, site.indent(body[-1]))),), node.lineno)
+            yield Edit(
+                "statement.into", ((start, end, site.reindented(node, site.indent(body[-1]))),), node.lineno
+            )
             deepest: ast.stmt = body[-1]
             while getattr(deepest, "body", None) and site.starts_line(deepest.body[-1]):  # type: ignore[attr-defined]
                 deepest = deepest.body[-1]  # type: ignore[attr-defined]
-                yield Edit("statement.into", ((start, end, site.reindented(node, site.indent(deepest))),), node.lineno, 1.0)
+                yield Edit(
+                    "statement.into",
+                    ((start, end, site.reindented(node, site.indent(deepest))),),
+                    node.lineno,
+                    1.0,
+                )
     if isinstance(above, ast.If) and not above.orelse and isinstance(above.body[-1], ast.stmt):
         indent = site.indent(node)
         text = f"{indent}else:\n{site.reindented(node, indent + _INDENT)}"
@@ -93,15 +119,25 @@ def _into_next(node: ast.stmt, below: ast.stmt, site: Site) -> Iterator[Edit]:
 def _out(node: ast.stmt, block: list[ast.stmt], index: int, site: Site) -> Iterator[Edit]:
     """The last statements of a block move behind it; the first one moves before it."""
     parent = site.parents.get(node)
-    if not isinstance(parent, (ast.For, ast.While, ast.If, ast.With)) or len(block) < 2 or not site.starts_line(parent):
+    if (
+        not isinstance(parent, (ast.For, ast.While, ast.If, ast.With))
+        or len(block) < 2
+        or not site.starts_line(parent)
+    ):
         return
     indent = site.indent(parent)
     start = site.lines_span(node)[0]
-    if index == len(block) - 1 and block is not getattr(parent, "body", None) or (index == len(block) - 1 and not getattr(parent, "orelse", None)):
+    if (index == len(block) - 1 and block is not getattr(parent, "body", None)) or (
+        index == len(block) - 1 and not getattr(parent, "orelse", None)
+    ):
         yield Edit("statement.out", ((*site.lines_span(node), site.reindented(node, indent)),), node.lineno)
     if index == 0:
         at = site.lines_span(parent)[0]
-        yield Edit("statement.out", ((at, at, site.reindented(node, indent)), (*site.lines_span(node), "")), node.lineno)
+        yield Edit(
+            "statement.out",
+            ((at, at, site.reindented(node, indent)), (*site.lines_span(node), "")),
+            node.lineno,
+        )
     if index and index < len(block) - 1 and not getattr(parent, "orelse", None):
         end = site.lines_span(block[-1])[1]
         text = "".join(site.reindented(one, indent) for one in block[index:])

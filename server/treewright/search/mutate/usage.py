@@ -27,7 +27,9 @@ def unread_names(tree: ast.AST) -> set[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    return {name for name in bound - read - module if not name.startswith("_") and name not in ("self", "cls")}
+    return {
+        name for name in bound - read - module if not name.startswith("_") and name not in ("self", "cls")
+    }
 
 
 def degenerate(tree: ast.AST) -> int:
@@ -35,7 +37,9 @@ def degenerate(tree: ast.AST) -> int:
     found = 0
     for node in ast.walk(tree):
         match node:
-            case ast.BinOp(left=left, op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.BitXor(), right=right):
+            case ast.BinOp(
+                left=left, op=ast.Sub() | ast.Div() | ast.FloorDiv() | ast.Mod() | ast.BitXor(), right=right
+            ):
                 found += _same(left, right)
             case ast.Compare(left=left, comparators=[right]):
                 found += _same(left, right)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from treewright.errors import KernelError
 from treewright.kernels.lean import LeanClient
 from treewright.kernels.limits import Limits
 from treewright.kernels.trace import CUT_MARK, OUTCOMES, BranchTrace, Ending, ending_of_exit
 from treewright.kernels.warm import Forked
 from treewright.kernels.wire import Records, Wired, observation
-from treewright.search.checks import Check, CheckKind, Observation, ObservedStatus
+from treewright.search.checks import Check, CheckKind, Observation, ObservedStatus, Plan
 
 _END_S = 6.0
 _PIECE = 1 << 16
@@ -181,6 +183,8 @@ def _finished(
         return Ending.EXITED, message
     if loaded.get("status") not in ("value", None):
         return Ending.EXCEPTION, message
+    if wired.tests is not None and (why := wired.tests.tampered(records.tests)):
+        return Ending.TAMPERED, why
     if any(not canary.reads_right(records.check(name)) for name, canary in wired.canaries.items()):
         return Ending.TAMPERED, "a check with a known answer read wrong"
     return Ending.COMPLETED, ""
@@ -199,6 +203,7 @@ def trace_of(seen: Watched, wired: Wired, not_guaranteed: tuple[str, ...]) -> Br
     observations = [] if ending is Ending.TAMPERED else _observations(records, wired, loaded)
     setup = records.single("setup")
     notes = [f"the setup of the checks raised {setup.get('error')}: {setup.get('message')}"] if setup else []
+    notes += [f"{one.get('id')} cannot be collected: {one.get('message')}"[:2000] for one in records.uncollected]
     cpu = end.get("cpu_s")
     return BranchTrace(
         outcome=OUTCOMES[ending],
@@ -226,7 +231,7 @@ def trace_of(seen: Watched, wired: Wired, not_guaranteed: tuple[str, ...]) -> Br
 def _observations(records: Records, wired: Wired, loaded: dict[str, Any]) -> list[Observation]:
     found = []
     for name, check in wired.checks.items():
-        record = records.check(name)
+        record = wired.tests.record(check, records.tests) if wired.tests else records.check(name)
         if record is not None:
             found.append(observation(check, record))
     for check in wired.program_output:
@@ -260,3 +265,56 @@ def _frames(value: Any) -> tuple[tuple[str, int, str], ...]:
 def _text(data: bytearray, ending: Ending) -> str:
     text = data.decode("utf-8", "replace")
     return text + CUT_MARK if ending is Ending.OUTPUT else text
+
+
+def merged(first: BranchTrace, second: BranchTrace) -> BranchTrace:
+    """One trace of a branch that took two kernels: one for values, one for pytest."""
+    worse = second if first.ending is Ending.COMPLETED else first
+    if second.ending is Ending.TAMPERED:
+        worse = second
+    observations = () if worse.ending is Ending.TAMPERED else first.observations + second.observations
+    return worse.model_copy(
+        update={
+            "observations": observations,
+            "stdout": first.stdout + second.stdout,
+            "stderr": first.stderr + second.stderr,
+            "wall_s": first.wall_s + second.wall_s,
+            "cpu_s": first.cpu_s + second.cpu_s,
+            "peak_memory_bytes": max(first.peak_memory_bytes, second.peak_memory_bytes),
+            "load_lines": first.load_lines,
+            "check_cpu_s": first.check_cpu_s | second.check_cpu_s,
+            "notes": first.notes + second.notes,
+            "not_guaranteed": tuple(dict.fromkeys(first.not_guaranteed + second.not_guaranteed)),
+        }
+    )
+
+
+OneKernel = Callable[[str, Plan, Mapping[str, str], Mapping[str, str]], BranchTrace]
+
+
+def run_planned(
+    one: OneKernel, program: str, plan: Plan, files: Mapping[str, str], tests: Mapping[str, str]
+) -> BranchTrace:
+    """Split a plan over fresh kernels: what is evaluated in one, what pytest runs in another.
+
+    Args:
+        one: runs a program, a plan, further files and trusted tests (empty: no pytest) in one fresh kernel.
+        program: source text.
+        plan: checks, setup and time limits.
+        files: further files of the candidate's.
+        tests: trusted test files.
+
+    Raises:
+        KernelError: kernel_request_invalid, pytest checks without test files.
+    """
+    by_pytest = [check for check in plan.checks if check.kind is CheckKind.PYTEST]
+    if by_pytest and not tests:
+        raise KernelError(
+            "kernel_request_invalid", "The plan has pytest checks, but no test file came with it.", "Pass `tests`."
+        )
+    traces = []
+    if len(by_pytest) < len(plan.checks) or not by_pytest:
+        traces.append(one(program, plan, files, {}))
+    if by_pytest:
+        traces.append(one(program, plan, files, tests))
+    return traces[0] if len(traces) == 1 else merged(*traces)

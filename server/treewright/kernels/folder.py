@@ -62,7 +62,8 @@ class KernelFolder:
     """One kernel's folder.
 
     Attributes:
-        path: the folder; sockets `k-1` to `k-5` stand in it.
+        path: the folder.
+        sockets: where sockets `k-1` to `k-5` stand.
         work: the current folder of the kernel, where the program's files are.
         scratch: its TMPDIR.
         tests: trusted copies of test files; read-only to the kernel where files can be sealed.
@@ -70,20 +71,21 @@ class KernelFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.sockets = path / "s"
         self.work = path / "work"
         self.scratch = path / "tmp"
         self.tests = path / "tests"
-        for one in (path, self.work, self.scratch):
+        for one in (path, self.sockets, self.work, self.scratch, self.tests):
             one.mkdir(mode=0o700)
 
     @property
     def socket_stem(self) -> str:
         """What ZeroMQ's ipc transport calls the ip."""
-        return str(self.path / "k")
+        return str(self.sockets / "k")
 
     def writable(self) -> list[str]:
         """What stays writable in a sealed box."""
-        return [str(self.work), str(self.scratch), str(self.path)]
+        return [str(self.work), str(self.scratch), str(self.sockets)]
 
     def put(self, where: Path, files: dict[str, str]) -> None:
         """Write text files below a folder of this kernel.

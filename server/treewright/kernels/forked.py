@@ -10,12 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from treewright.kernels.branch import run_wired, trace_of
+from treewright.errors import KernelError
+from treewright.kernels.branch import run_planned, run_wired, trace_of
 from treewright.kernels.lean import LeanClient
 from treewright.kernels.limits import Limits
 from treewright.kernels.trace import BranchTrace
 from treewright.kernels.warm import Forked, Zygote
-from treewright.kernels.wire import wire_plan
+from treewright.kernels.testrun import TestRun
+from treewright.kernels.wire import wire_plan, wire_tests
 from treewright.search.checks import Plan
 
 
@@ -119,8 +121,6 @@ class ForkedHost:
         return Live(kernel, client)
 
     def _fill(self) -> None:
-        from treewright.errors import KernelError
-
         while True:
             with self._lock:
                 self._lock.wait_for(lambda: self._closed or len(self._spares) < self._wanted)
@@ -153,22 +153,37 @@ class ForkedHost:
             missing.append("network")
         return tuple(missing)
 
-    def run_branch(self, program: str, plan: Plan, *, files: Mapping[str, str] | None = None) -> BranchTrace:
-        """Run every check of a plan against a program in a fresh kernel.
+    def run_branch(
+        self,
+        program: str,
+        plan: Plan,
+        *,
+        files: Mapping[str, str] | None = None,
+        tests: Mapping[str, str] | None = None,
+    ) -> BranchTrace:
+        """Run every check of a plan against a program in a fresh kernel (two, when some are pytest checks).
 
         Args:
-            program: source text.
+            program: source text; it stands as `solution.py` in the kernel's folder.
             plan: checks, setup and time limits.
             files: further files of the candidate's, by path below its folder.
+            tests: trusted test files and their conftest files, by path; what pytest checks are looked up in.
 
         Raises:
-            KernelError: E052, kernels are not to be had.
+            KernelError: E052, kernels are not to be had; kernel_request_invalid, pytest checks without test files.
         """
+        return run_planned(self._one, program, plan, files or {}, tests or {})
+
+    def _one(self, program: str, plan: Plan, files: Mapping[str, str], tests: Mapping[str, str]) -> BranchTrace:
         live = self.fresh()
         try:
             folder = live.kernel.folder
-            folder.put(folder.work, {**(files or {}), "solution.py": program})
-            wired = wire_plan(program, str(folder.work / "solution.py"), plan, self.limits, self._defines)
+            folder.put(folder.work, {**files, "solution.py": program})
+            path = str(folder.work / "solution.py")
+            if tests:
+                wired = wire_tests(program, path, plan, self.limits, TestRun.prepare(folder.tests, tests, plan))
+            else:
+                wired = wire_plan(program, path, plan, self.limits, self._defines)
             seen = run_wired(live.kernel, live.client, wired, plan.per_branch_timeout_s, self.limits)
             return trace_of(seen, wired, self.guarantees_missing())
         finally:

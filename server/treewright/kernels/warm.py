@@ -88,6 +88,19 @@ class Forked:
         self.folder.remove()
 
 
+def own_connection(folder: KernelFolder) -> dict[str, Any]:
+    """Connection information with a new key, on sockets in the kernel's own folder."""
+    names = ("shell", "iopub", "stdin", "control", "hb")
+    return {
+        "transport": "ipc",
+        "ip": folder.socket_stem,
+        "key": secrets.token_hex(24),
+        "signature_scheme": "hmac-sha256",
+        **{f"{name}_port": number for number, name in enumerate(names, 1)},
+        "heartbeat": False,
+    }
+
+
 def _unavailable(message: str, hint: str = "") -> KernelError:
     return KernelError("E052", message, hint or "Run `treewright doctor` to see what is missing.")
 
@@ -99,14 +112,18 @@ class Zygote:
         python: interpreter with ipykernel; None is ours.
         preload: modules to import before the first fork.
         path: folders put first on `sys.path` of every kernel.
+        bare: fork workers of `inside/screener` instead of Jupyter kernels; ipykernel is not needed then.
 
     Attributes:
         gives: what the system lets the boxes do: `processes`, `network`, `files`, `subreaper`.
         missing: modules of `preload` that could not be imported.
     """
 
-    def __init__(self, python: str | None = None, preload: Sequence[str] = (), path: Sequence[str] = ()) -> None:
+    def __init__(
+        self, python: str | None = None, preload: Sequence[str] = (), path: Sequence[str] = (), *, bare: bool = False
+    ) -> None:
         self.python = python or sys.executable
+        self._bare = bare
         self._preload = list(preload)
         self._path = list(path)
         self._lock = threading.Lock()
@@ -161,7 +178,8 @@ class Zygote:
             theirs.close()
             ours.settimeout(_WARM_S)
             try:
-                ours.send(json.dumps({"plain": plain_source(), "preload": self._preload}).encode("utf-8"))
+                settings = {"plain": plain_source(), "preload": self._preload, "bare": self._bare}
+                ours.send(json.dumps(settings).encode("utf-8"))
                 data = ours.recv(65536)
             except OSError:
                 data = b""
@@ -175,12 +193,11 @@ class Zygote:
                 )
         self.gives, self.missing = answer["gives"], answer["missing"]
 
-    def fork(self, limits: Limits, *, channel: bool = True, connection: dict[str, Any] | None = None) -> Forked:
+    def fork(self, limits: Limits, *, connection: dict[str, Any] | None = None) -> Forked:
         """Ask for a kernel; does not wait until it is ready.
 
         Args:
             limits: of its box.
-            channel: give it a channel for checks.
             connection: Jupyter connection information to serve; None makes one with a new key, on sockets in
                 the kernel's own folder.
 
@@ -190,24 +207,43 @@ class Zygote:
         for attempt in (1, 2):
             self.start()
             try:
-                return self._ask(limits, channel, connection)
+                return self._ask(limits, connection, None)
             except OSError as error:
                 if attempt == 2:
                     raise _unavailable(f"The kernel parent does not answer: {error}") from error
         raise AssertionError("unreachable")
 
-    def _ask(self, limits: Limits, channel: bool, connection: dict[str, Any] | None) -> Forked:
+    def fork_worker(self, limits: Limits) -> tuple[Forked, socket.socket]:
+        """Ask for a worker of a bare zygote; returns it and the socket that it takes programs from.
+
+        Raises:
+            KernelError: the parent is gone and cannot be started again.
+        """
+        self.start()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                return self._ask(limits, {}, [theirs.fileno()]), ours
+            except OSError as error:
+                ours.close()
+                raise _unavailable(f"The kernel parent does not answer: {error}") from error
+
+    def _ask(self, limits: Limits, connection: dict[str, Any] | None, further: list[int] | None) -> Forked:
+        """Send a request with its descriptors.
+
+        Args:
+            limits: of the box.
+            connection: what the kernel serves; None makes one.
+            further: descriptors to hand over instead of a check channel.
+
+        Raises:
+            OSError: the parent is gone.
+        """
         if self.home is None or self._control is None:
             raise OSError("closed")
         folder = self.home.new()
-        connection = connection or {
-            "transport": "ipc",
-            "ip": folder.socket_stem,
-            "key": secrets.token_hex(24),
-            "signature_scheme": "hmac-sha256",
-            **{f"{name}_port": number for number, name in enumerate(("shell", "iopub", "stdin", "control", "hb"), 1)},
-            "heartbeat": False,
-        }
+        if connection is None:
+            connection = own_connection(folder)
         request = {
             "connection": connection,
             "env": scrubbed(self.python, folder.work, folder.scratch),
@@ -222,11 +258,12 @@ class Zygote:
         out, out_w = os.pipe()
         err, err_w = os.pipe()
         records, records_w = os.pipe()
-        given = [theirs.fileno(), out_w, err_w, *([records_w] if channel else [])]
+        given = [theirs.fileno(), out_w, err_w, *([records_w] if further is None else further)]
         try:
             with self._lock:
-                control = self._control
-                socket.send_fds(control, [json.dumps(request).encode("utf-8")], given)
+                if self._control is None:
+                    raise OSError("closed")
+                socket.send_fds(self._control, [json.dumps(request).encode("utf-8")], given)
         except OSError:
             ours.close()
             for number in (out, err, records):

@@ -14,6 +14,7 @@ from typing import Any
 
 from treewright.kernels.canary import Canary, bracket
 from treewright.kernels.limits import Limits
+from treewright.kernels.testrun import TestRun
 from treewright.search.checks import Check, CheckKind, Observation, ObservedStatus, Plan
 
 _LONGEST_RECORD = 32 << 20
@@ -36,6 +37,7 @@ class Wired:
     canaries: dict[str, Canary]
     secret: str
     program_output: list[Check] = field(default_factory=list)
+    tests: TestRun | None = None
 
 
 def wire_plan(program: str, path: str, plan: Plan, limits: Limits, defines: tuple[str, ...] = ()) -> Wired:
@@ -85,6 +87,31 @@ def wire_plan(program: str, path: str, plan: Plan, limits: Limits, defines: tupl
         ],
     }
     return Wired(message, checks, canaries, secret, output)
+
+
+def wire_tests(program: str, path: str, plan: Plan, limits: Limits, tests: TestRun) -> Wired:
+    """Make the message of the checks that pytest runs.
+
+    Args:
+        program: source text.
+        path: where the program's file is, as the kernel sees it.
+        plan: what to check.
+        limits: of this branch.
+        tests: the trusted copy, with its canaries.
+    """
+    secret = secrets.token_hex(16)
+    message = {
+        "secret": secret,
+        "path": path,
+        "source": program,
+        "check_s": plan.per_check_timeout_s or None,
+        "lines": plan.trace_lines,
+        "limits": limits.for_guard(plan.per_branch_timeout_s),
+        "output_bytes": limits.output_bytes,
+        "pytest": tests.message(),
+    }
+    checks = {check.id: check for check in plan.checks if check.kind is CheckKind.PYTEST}
+    return Wired(message, checks, {}, secret, tests=tests)
 
 
 class Records:

@@ -70,18 +70,19 @@ class Zygote:
         control: where requests come from.
         plain: text of `treewright.search.plain`.
         preload: modules to import before the first fork.
+        bare: fork workers of `screener` instead of Jupyter kernels.
     """
 
-    def __init__(self, control: socket.socket, plain: str, preload: list[str]) -> None:
+    def __init__(self, control: socket.socket, plain: str, preload: list[str], bare: bool) -> None:
         self._control = control
         self.contain = load_file("contain")
         self.gives: dict[str, bool] = self.contain.probe()
         encode = load_text("<treewright plain>", plain).encode
         self.missing = [name for name in preload if not _import(name)]
-        deep = load_file("deep")
-        self._deep = deep.DeepKernel()
+        self._deep: Any = None if bare else load_file("deep").DeepKernel()
         self.guard = load_file("guard", into={"encode": encode})
         self.pytests = load_file("pytests", into={"guard": self.guard})
+        self.screener = load_file("screener", into={"guard": self.guard})
 
     def serve(self) -> None:
         """Fork until the other side goes away."""
@@ -123,6 +124,11 @@ class Zygote:
         os.environ.update(request["env"])
         _fresh_state()
         sys.path[:] = [*request.get("path", []), *(entry for entry in sys.path if entry != _HERE)]
+        if self._deep is None:
+            control.close()
+            wire = socket.socket(fileno=channels[0])
+            self.screener.Screener(wire, request["cwd"], self.gives["processes"]).serve()
+            return
 
         def ready() -> None:
             control.send(json.dumps({"ready": True}).encode())
@@ -193,7 +199,7 @@ def main() -> None:
     contain.die_with_parent()
     contain.enter_user_namespace()
     try:
-        zygote = Zygote(control, settings["plain"], settings.get("preload", []))
+        zygote = Zygote(control, settings["plain"], settings.get("preload", []), bool(settings.get("bare")))
     except Exception as error:  # noqa: BLE001  whoever started us must learn why
         control.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
         return

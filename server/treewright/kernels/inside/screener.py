@@ -1,0 +1,157 @@
+"""Forks one bare child a program: no Jupyter, the same guard, the same limits.
+
+Runs in a box of its own (see `contain`), as the box's worker; one program at a time. What a program leaves
+running is killed and what it leaves in the folder is removed before the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import time
+from typing import Any
+
+guard: Any  # put here by whoever loads this file
+
+_PIECE = 1 << 16
+
+
+def _receive(wire: socket.socket) -> bytes | None:
+    header = _exactly(wire, 4)
+    return None if header is None else _exactly(wire, struct.unpack("!I", header)[0])
+
+
+def _exactly(wire: socket.socket, count: int) -> bytes | None:
+    data = b""
+    while len(data) < count:
+        piece = wire.recv(count - len(data))
+        if not piece:
+            return None
+        data += piece
+    return data
+
+
+class Screener:
+    """Serves programs from a socket.
+
+    Args:
+        wire: length-prefixed JSON requests; each answer is a JSON header, the records and the output, each
+            length-prefixed.
+        folder: current folder of the programs, emptied between them.
+        owns_proc: whether /proc shows this box alone.
+    """
+
+    def __init__(self, wire: socket.socket, folder: str, owns_proc: bool) -> None:
+        self._wire = wire
+        self._folder = folder
+        self._owns_proc = owns_proc
+
+    def serve(self) -> None:
+        """Run programs until the other side goes away."""
+        while (data := _receive(self._wire)) is not None:
+            request = json.loads(data)
+            header, records, out = self._one(request)
+            parts = [json.dumps(header).encode(), records, out]
+            self._wire.sendall(b"".join(struct.pack("!I", len(part)) + part for part in parts))
+
+    def _one(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
+        records, records_w = os.pipe()
+        out, out_w = os.pipe()
+        started = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            self._be_child(request["plan"], records_w, out_w)
+        os.close(records_w)
+        os.close(out_w)
+        seen = {records: bytearray(), out: bytearray()}
+        caps = {records: int(request["record_bytes"]), out: int(request["output_bytes"])}
+        why = self._follow(child, seen, caps, started + float(request["wall_s"]))
+        self._sweep(child)
+        _, status, used = os.wait4(child, 0)
+        for number in seen:
+            self._rest(number, seen[number], caps[number])
+            os.close(number)
+        header = {
+            "why": why,
+            "code": os.waitstatus_to_exitcode(status),
+            "cpu_s": used.ru_utime + used.ru_stime,
+            "peak": used.ru_maxrss * 1024,
+            "wall_s": time.monotonic() - started,
+        }
+        return header, bytes(seen[records]), bytes(seen[out])
+
+    def _be_child(self, plan: dict[str, Any], records: int, out: int) -> None:
+        code = 70
+        try:
+            os.setsid()
+            self._wire.close()
+            os.dup2(out, 1)
+            write = os.write
+
+            def forward(stream: str, text: str) -> None:
+                view = memoryview(text.encode("utf-8", "replace"))
+                while view and stream == "stdout":
+                    view = view[write(1, view) :]
+
+            guard.run(plan, guard.send_to_descriptor(records), forward)
+            code = 0
+        except SystemExit:
+            code = 71
+        finally:
+            os._exit(code)
+
+    @staticmethod
+    def _follow(child: int, seen: dict[int, bytearray], caps: dict[int, int], deadline: float) -> str:
+        """Read until the child ends; the reason when it has to be ended."""
+        handle = os.pidfd_open(child)
+        poller = select.poll()
+        for number in (*seen, handle):
+            poller.register(number, select.POLLIN | select.POLLHUP)
+        try:
+            while True:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return "timeout"
+                for number, _ in poller.poll(left * 1000 + 1):
+                    if number == handle:
+                        return ""
+                    data = os.read(number, _PIECE)
+                    if not data:
+                        poller.unregister(number)
+                    seen[number] += data
+                    if len(seen[number]) > caps[number]:
+                        return "output"
+        finally:
+            os.close(handle)
+
+    @staticmethod
+    def _rest(number: int, into: bytearray, cap: int) -> None:
+        os.set_blocking(number, False)
+        with contextlib.suppress(BlockingIOError):
+            while len(into) <= cap and (data := os.read(number, _PIECE)):
+                into += data
+
+    def _sweep(self, child: int) -> None:
+        """End the program and everything that it started, and clear its folder."""
+        with contextlib.suppress(OSError):
+            os.killpg(child, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.kill(child, signal.SIGKILL)
+        if self._owns_proc:
+            me = os.getpid()
+            for name in os.listdir("/proc"):
+                if name.isdigit() and int(name) not in (1, me, child):
+                    with contextlib.suppress(OSError):
+                        os.kill(int(name), signal.SIGKILL)
+        for entry in os.scandir(self._folder):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)

@@ -1,0 +1,194 @@
+"""Runs many programs in bare forks, on every core, to sort out what fails."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Any, Self
+
+from treewright.errors import KernelError
+from treewright.kernels.branch import Watched, trace_of
+from treewright.kernels.limits import Limits
+from treewright.kernels.trace import BranchTrace
+from treewright.kernels.warm import Forked, Zygote
+from treewright.kernels.wire import Records, wire_plan
+from treewright.search.checks import CheckKind, Plan
+
+_RECORD_BYTES = 16 << 20
+_GRACE_S = 5.0
+
+
+class _Worker:
+    """One box with a worker in it, started when it is first needed and again after it was lost."""
+
+    def __init__(self, zygote: Zygote, limits: Limits) -> None:
+        self._zygote = zygote
+        self._limits = limits
+        self._forked: Forked | None = None
+        self._wire: socket.socket | None = None
+
+    def run(self, message: dict[str, Any], wall_s: float) -> tuple[dict[str, Any], bytes, bytes]:
+        """Run one program; a lost worker is an answer too."""
+        if self._wire is None:
+            self._forked, self._wire = self._zygote.fork_worker(self._limits)
+            self._forked.say(do="watch")
+        request = {
+            "plan": message,
+            "wall_s": wall_s,
+            "output_bytes": self._limits.output_bytes,
+            "record_bytes": _RECORD_BYTES,
+        }
+        data = json.dumps(request).encode("utf-8")
+        self._wire.settimeout(wall_s + _GRACE_S)
+        try:
+            self._wire.sendall(struct.pack("!I", len(data)) + data)
+            header, records, out = (self._part() for _ in range(3))
+            return json.loads(header), records, out
+        except (OSError, ValueError):
+            return {**self._lost(), "wall_s": 0.0}, b"", b""
+
+    def _part(self) -> bytes:
+        (length,) = struct.unpack("!I", self._exactly(4))
+        return self._exactly(length)
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            piece = self._wire.recv(count - len(data)) if self._wire else b""
+            if not piece:
+                raise OSError("the worker is gone")
+            data += piece
+        return bytes(data)
+
+    def _lost(self) -> dict[str, Any]:
+        """The init's last words about a worker that is gone; the next program gets a new one."""
+        words: dict[str, Any] = {"why": "lost", "code": None}
+        if self._forked is not None:
+            self._forked.control.settimeout(_GRACE_S)
+            with contextlib.suppress(OSError, ValueError):
+                self._forked.say(do="kill", why="lost")
+                words = json.loads(self._forked.control.recv(65536)).get("end", words)
+        self.close()
+        return words
+
+    def close(self) -> None:
+        """End the box."""
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+        if self._forked is not None:
+            self._forked.close()
+            self._forked = None
+
+
+class ForkScreener:
+    """Screens programs (see `treewright.search.ports.Screener`). Safe for several threads, one call at a time.
+
+    Args:
+        python: interpreter; None is ours.
+        limits: of every program.
+        workers: programs at a time; None is one a core.
+        preload: modules to import in the parent.
+        path: folders put first on `sys.path`.
+        defines: builtin names that programs are expected to define.
+    """
+
+    def __init__(
+        self,
+        python: str | None = None,
+        *,
+        limits: Limits | None = None,
+        workers: int | None = None,
+        preload: Sequence[str] = (),
+        path: Sequence[str] = (),
+        defines: tuple[str, ...] = (),
+    ) -> None:
+        self.limits = limits or Limits(memory_bytes=512 << 20, output_bytes=64 << 10)
+        self._zygote = Zygote(python, preload, path, bare=True)
+        self._defines = defines
+        self._workers = [_Worker(self._zygote, self.limits) for _ in range(workers or os.cpu_count() or 1)]
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        self._zygote.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def screen(self, programs: Sequence[str], plan: Plan) -> list[BranchTrace]:
+        """Run a plan against each program.
+
+        Args:
+            programs: source texts.
+            plan: checks of every kind but pytest.
+
+        Returns:
+            One trace a program, in order.
+
+        Raises:
+            KernelError: E052, forks are not to be had; kernel_request_invalid, the plan has pytest checks.
+        """
+        if any(check.kind is CheckKind.PYTEST for check in plan.checks):
+            raise KernelError("kernel_request_invalid", "pytest checks cannot be screened in bare forks.")
+        with self._lock:
+            return self._screen(programs, plan)
+
+    def _screen(self, programs: Sequence[str], plan: Plan) -> list[BranchTrace]:
+        self._zygote.start()
+        found: list[BranchTrace | None] = [None] * len(programs)
+        numbers = iter(range(len(programs)))
+        turn = threading.Lock()
+        failures: list[BaseException] = []
+
+        def work(worker: _Worker) -> None:
+            try:
+                while not failures:
+                    with turn:
+                        number = next(numbers, None)
+                    if number is None:
+                        return
+                    found[number] = self._one(worker, programs[number], plan)
+            except BaseException as error:  # noqa: BLE001  handed to the caller's thread below
+                failures.append(error)
+
+        threads = [
+            threading.Thread(target=work, args=(worker,), name="treewright-screen", daemon=True)
+            for worker in self._workers[: max(1, len(programs))]
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if failures:
+            raise failures[0]
+        return [trace for trace in found if trace is not None]
+
+    def _one(self, worker: _Worker, program: str, plan: Plan) -> BranchTrace:
+        wired = wire_plan(program, "/solution.py", plan, self.limits, self._defines)
+        header, records, out = worker.run(wired.message, plan.per_branch_timeout_s)
+        seen = Watched(Records(wired.secret))
+        seen.records.feed(records)
+        seen.out["stdout"] += out[: self.limits.output_bytes]
+        why = header.get("why")
+        seen.timed_out = why == "timeout"
+        seen.flooded = why == "output" or len(out) > self.limits.output_bytes
+        seen.end = header
+        seen.wall_s = float(header.get("wall_s") or 0.0)
+        return trace_of(seen, wired, self.guarantees_missing())
+
+    def guarantees_missing(self) -> tuple[str, ...]:
+        """Names of the contract's guarantees that a bare fork could not give here."""
+        gives = self._zygote.gives
+        return ("kernel", *(name for name in ("processes", "network", "files") if not gives.get(name, False)))
+
+    def close(self) -> None:
+        """End every worker and the parent; a second call does nothing."""
+        for worker in self._workers:
+            worker.close()
+        self._zygote.close()

@@ -83,11 +83,12 @@ def _keep(sources: Sources, relative: str, data: bytes, decoded: Decoded) -> Non
 def _classify(sources: Sources, listing: Listing) -> None:
     """Tell packages that others import from programs and snippets, by what lies beside the files."""
     folders = {path.rpartition("/")[0] for path in sources.texts if path.endswith("__init__.py")}
-    packaged = any((listing.root / name).is_file() for name in _PACKAGING)
-    root_is_package = (listing.root / "__init__.py").is_file()
+    packaged = any((listing.root / name).is_file() for name in _PACKAGING) or any(
+        entry.name.endswith((".dist-info", ".egg-info")) for entry in listing.root.iterdir()
+    )
     for path in sources.texts:
-        folder = path.rpartition("/")[0]
-        inside = folder in folders or (root_is_package and folder == "")
+        above = path.split("/")[:-1]
+        inside = any("/".join(above[:depth]) in folders for depth in range(len(above) + 1))
         sources.libraries[path] = inside or packaged
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Check = Callable[["Unit", Any], None]
 _checks: list[tuple[str, tuple[type[ast.AST], ...], Check]] = []
-_FAMILIES: tuple[str, ...] = ()
+_FAMILIES: tuple[str, ...] = ("secrets", "errors", "regex", "files", "web", "logic", "running")
 
 
 def check(rule: str, *types: type[ast.AST]) -> Callable[[Check], Check]:

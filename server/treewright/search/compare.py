@@ -51,7 +51,7 @@ def _numbers_equal(actual: Any, expected: Any, rel: float, absolute: float) -> b
     if not (rel or absolute) or isinstance(actual, complex) or isinstance(expected, complex):
         return False
     try:
-        return abs(actual - expected) <= max(absolute, rel * abs(expected))
+        return bool(abs(actual - expected) <= max(absolute, rel * abs(expected)))
     except OverflowError:
         return False
 

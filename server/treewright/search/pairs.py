@@ -40,7 +40,7 @@ def _items(text: str) -> tuple[list[Any], bool]:
     if isinstance(data, dict):
         return [data], True
     if not isinstance(data, list):
-        raise ValueError("pairs are a list of [call, expected]")
+        raise ValueError("pairs are a list of [call, expected]")  # noqa: TRY004  the text is at fault, not a caller
     single = len(data) == 2 and (isinstance(data[0], str) or not _is_pair(data[0]))
     return ([data] if single else data), True
 

@@ -24,7 +24,19 @@ ITEM_LIMIT = 200_000
 DRAIN_LIMIT = 10_000
 """Most items taken from an iterator."""
 
-_DIGIT_LIMIT = 4000
+_TAGS: dict[Any, str] = {list: "l", tuple: "t", set: "s", frozenset: "z"}
+_BARE: dict[Any, Any] = {
+    str: str.__str__,
+    int: int.__int__,
+    float: float.__float__,
+    list: lambda value: list(list.__iter__(value)),
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    dict: lambda value: dict(dict.items(value)),
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}
+"""The bare plain value in an instance of a subclass, taken without calling anything of the subclass."""
+
 _ITERATORS = [
     "generator",
     "map",

@@ -67,7 +67,7 @@ _STRENGTH_CHANGES = {
 }
 
 
-def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
+def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
     """Edits of binary operations, unary minus and augmented assignments."""
     if isinstance(node, ast.BinOp):
         yield from _binary(node, site)

@@ -49,7 +49,7 @@ _OTHERS = {
 }
 
 
-def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
+def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
     """Other operators for each comparison of a chain, and operands that change places."""
     if not isinstance(node, ast.Compare):
         return

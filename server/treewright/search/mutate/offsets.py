@@ -11,7 +11,7 @@ from treewright.search.mutate.kinds import fits
 from treewright.search.mutate.site import ARITH, Site
 
 
-def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
+def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
     """`e + 1` and `e - 1` for an expression that may be a number."""
     if not isinstance(node, ast.expr) or isinstance(node, (ast.Constant, ast.Slice, ast.Starred)):
         return

@@ -12,7 +12,7 @@ from treewright.search.mutate.kinds import COLLECTIONS, fits
 from treewright.search.mutate.site import Site
 
 
-def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
+def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
     """Edits of a subscript, or a slice put on a sequence."""
     if isinstance(node, ast.Subscript):
         if isinstance(node.slice, ast.Slice):

@@ -23,7 +23,7 @@ _SIMPLE = (
 )
 
 
-def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
+def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
     """Edits of one statement's presence and place."""
     if not isinstance(node, ast.stmt) or isinstance(
         node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)

@@ -87,7 +87,7 @@ class Reporter:
         rule = self.rules[match.rule]
         setting = self.setting(facts)
         finding = self._base(facts, symbol, rule, match.place, match.what, dict(match.facts), None)
-        words = _Words(what=match.what, sink=match.what, **dict(match.facts))
+        words = _Words({"what": match.what, "sink": match.what} | dict(match.facts))
         finding.exploit_path = [FlowStep(finding.position, rule.exploit.format_map(words))]
         if match.safe:
             where = self.quote(facts.path, match.safe_line) if match.safe_line else finding.position
@@ -132,7 +132,7 @@ class Reporter:
             if not steps or (stop.path, stop.line) != (steps[-1].quote.path, steps[-1].quote.start):
                 steps.append(FlowStep(self.quote(stop.path, stop.line), _upper(stop.what)))
         last = self.quote(facts.path, hit.place.line, hit.place.end)
-        words = _Words(sink=hit.what, what=hit.what, source=origin.what, **dict(hit.facts))
+        words = _Words({"sink": hit.what, "what": hit.what, "source": origin.what} | dict(hit.facts))
         steps.append(FlowStep(last, rule.exploit.format_map(words)))
         return steps
 

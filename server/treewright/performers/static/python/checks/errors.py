@@ -128,7 +128,7 @@ def ignored(unit: "Unit", node: ast.Expr) -> None:
     name = unit.source.dotted(node.value.func)
     keywords = {k.arg for k in node.value.keywords}
     if (name == "subprocess.run" and "check" not in keywords) or name in {"subprocess.call", "os.system"}:
-        unit.report("result-ignored", node, what=name, facts=(("shown", name),))
+        unit.report("result-ignored", node, what=name, strength=-1, facts=(("shown", name),))
     elif name.endswith((".replace", ".strip", ".lower", ".upper", ".format", ".lstrip", ".rstrip")) and name.lstrip("~") and (
         isinstance(node.value.func, ast.Attribute) and len(node.value.args) != 1
         and not name.startswith(("os.", "shutil.", "pathlib", "datetime"))

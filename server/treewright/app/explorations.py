@@ -8,21 +8,26 @@ from typing import Any
 
 from treewright.app.context import Context, new_run_id, timestamp, utc_now
 from treewright.app.describe import entry_of
+from treewright.app.glossary import glossary_step
 from treewright.app.materials import Loaded, load_for, load_materials
 from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import Chosen, choose_performer, choose_verifier
 from treewright.app.request import ExplorationRequest, Listener, Notice, Progress, ResumeRequest
 from treewright.app.roots import ResolvedRoot, resolve_root
 from treewright.app.runs import find_run
-from treewright.errors import RunError
+from treewright.errors import RequestError, RunError
 from treewright.explore import language
 from treewright.explore.engine import Explorer
+from treewright.explore.glossary import Ask
+from treewright.explore.seeding import read_seeds, seed_events
 from treewright.runner import Growth, Runner
 from treewright.store.config import Configuration
+from treewright.store.durable import shown
 from treewright.store.paths import new_run_folder
 from treewright.store.run_folder import JOURNAL, RunReader, RunWriter
-from treewright.tree.event import RunStarted
+from treewright.tree.event import NodeSeeded, RunStarted
 from treewright.tree.run import Caps, Status
+from treewright.workspace.decode import Unreadable, read_source
 
 
 @dataclass(slots=True)
@@ -156,8 +161,13 @@ def _forward(run: str, folder: Path, listener: Listener | None) -> Callable[[Gro
     )
 
 
-def start(context: Context, request: ExplorationRequest) -> Growing:
+def start(context: Context, request: ExplorationRequest, ask: Ask | None = None) -> Growing:
     """Prepare a new run: everything that can be refused is refused before anything is written.
+
+    Args:
+        context: the surroundings.
+        request: what the user asks for.
+        ask: asks a person in the glossary step; None takes its recommendations.
 
     Raises:
         TreewrightError: the preset, root, language, model or output folder is at fault.
@@ -168,6 +178,8 @@ def start(context: Context, request: ExplorationRequest) -> Growing:
     configuration = context.configuration(root.workspace, trusted=request.trusted)
     settled = language.settle(request.lang, root.prose)
     chosen = choose_performer(loaded.materials.preset, request.model, configuration, root.workspace)
+    seeds = _seeds(request.seed_from)
+    terms = glossary_step(loaded.materials.preset, root, request.glossary, skip=request.no_grill, ask=ask)
     _refuse_taken(Path(request.out) if request.out else None)
     folder = new_run_folder(
         out=Path(request.out) if request.out else None,
@@ -183,12 +195,23 @@ def start(context: Context, request: ExplorationRequest) -> Growing:
             context, writer, loaded, chosen, configuration, _concurrency(request.concurrency, configuration)
         )
         started = _started(request, configuration, loaded, root, chosen, settled)
-        writer.stage(growing.explorer.begin(started))
+        writer.stage([*growing.explorer.begin(started), terms, *seeds])
         writer.commit()
     except BaseException:
         writer.close()
         raise
     return growing
+
+
+def _seeds(source: str) -> list[NodeSeeded]:
+    if not source:
+        return []
+    read = read_source(Path(source))
+    if isinstance(read, Unreadable):
+        raise RequestError(
+            "seeds_unreadable", f"{shown(source)} cannot be read: {read.reason}.", "Check --seed-from."
+        )
+    return seed_events(read_seeds(read.text, shown(source)), source)
 
 
 def _started(
@@ -220,6 +243,8 @@ def _started(
             "max_revisions": explore.max_revisions,
             "model": request.model,
             "python": request.python,
+            "seed_from": request.seed_from,
+            "trusted": request.trusted,
         },
     )
 

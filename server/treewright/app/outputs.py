@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from treewright.explore.glossary import anchors_markdown
 from treewright.explore.ports import Bodies
 from treewright.explore.reports.deliverables import deliverables
 from treewright.explore.reports.document import tree_json
@@ -14,6 +15,7 @@ from treewright.explore.reports.report import report
 from treewright.explore.reports.sarif import sarif
 from treewright.presets.schema import Preset
 from treewright.store.artifacts import write_artifact
+from treewright.tree.event import GlossarySettled
 from treewright.tree.fold import Tree
 
 
@@ -41,6 +43,11 @@ def write_outputs(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> l
     write_views(folder, tree, preset, bodies)
     for name, text in _long_nodes(tree, preset, bodies):
         write_artifact(folder / name, text)
+    if tree.glossary_at >= 0:
+        event = bodies.read(tree.glossary_at)
+        assert isinstance(event, GlossarySettled)
+        write_artifact(folder / "glossary-anchors.md", anchors_markdown(event))
+        names.append("glossary-anchors.md")
     title = tree.root.statement or preset.name
     names += ["tree.html", "tree.svg", "tree.md", "tree.json"]
     write_artifact(folder / "tree.svg", picture(tree, preset, title))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from treewright.errors import StoreError
-from treewright.store.durable import make_folder, replacing, shown, storage_error
+from treewright.store.durable import make_folder, replacing, shown, storage_error, telling
 from treewright.store.locks import exclusive
 
 Value = TypeVar("Value")
@@ -179,7 +179,8 @@ class Document:
             return sound
         if old := self._attempt(self.backup, parse):
             aside = self._keep_aside()
-            self.backup.replace(self.path)
+            with telling(self.path, "restore"):
+                self.backup.replace(self.path)
             return Loaded(old.value, self.present(), self._told("the state before the last change", aside))
         if not self.path.exists():
             raise self._missing()

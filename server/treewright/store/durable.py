@@ -28,6 +28,7 @@ _CODES = {
     errno.EPERM: ("storage_read_only", "Choose a writable place, with --out or TREEWRIGHT_HOME."),
     errno.ENOENT: ("storage_missing", "Check the path."),
     errno.ENOTDIR: ("storage_missing", "Check the path."),
+    errno.ELOOP: ("storage_link", "Remove the link; what a run writes to must be a file of its own."),
 }
 
 
@@ -58,6 +59,15 @@ def storage_error(fault: OSError, path: Path, act: str) -> StoreError:
         hint,
         {"path": str(path), "errno": errno.errorcode.get(fault.errno or 0, "")},
     )
+
+
+@contextlib.contextmanager
+def telling(path: Path, act: str) -> Iterator[None]:
+    """Turn an operating system error of the block into a StoreError; see `storage_error`."""
+    try:
+        yield
+    except OSError as fault:
+        raise storage_error(fault, path, act) from fault
 
 
 def sync_file(descriptor: int) -> None:

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from treewright.errors import StoreError
-from treewright.store.durable import make_folder, replace_file, shown, storage_error
+from treewright.store.durable import make_folder, replace_file, shown, storage_error, telling
 from treewright.store.locks import exclusive
 
 Kind = Literal["exploration", "deliberation", "search", "chain"]
@@ -183,7 +183,8 @@ class Index:
         entries = self._load()
         if entries is not None:
             return IndexContent(entries)
-        saved = _salvage(self.path.read_bytes().decode(errors="replace"))
+        with telling(self.path, "read"):
+            saved = _salvage(self.path.read_bytes().decode(errors="replace"))
         found = self._scanned() | saved
         aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
         try:

@@ -96,7 +96,9 @@ class JournalWriter:
         refuse_damaged(reader)
         path, mark = reader.path, reader.mark
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+            # A cloned repository may carry a journal that is a link to some file of the user's.
+            flags = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+            descriptor = os.open(path, flags)
         except OSError as fault:
             raise storage_error(fault, path, "open") from fault
         writer = cls(path, descriptor, mark, reader.torn)

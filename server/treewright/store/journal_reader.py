@@ -11,8 +11,8 @@ from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
 from treewright.errors import StoreError
-from treewright.store.durable import shown, storage_error
-from treewright.store.journal_line import MAX_LINE, Damage, Line, unframe
+from treewright.store.durable import shown, storage_error, telling
+from treewright.store.journal_line import LINE_START, MAX_LINE, Damage, Line, unframe
 
 _CHUNK = 1 << 20
 
@@ -70,7 +70,7 @@ class JournalReader:
             StoreError: `journal_replaced` when the file is another one now or was cut before the mark (by `recover`,
                 or by a writer that took a failed append back): start over with a new reader.
         """
-        with self._open() as handle:
+        with telling(self.path, "read"), self._open() as handle:
             found = os.fstat(handle.fileno())
             if not self.is_same_file(found) or found.st_size < self.mark.offset:
                 raise StoreError(
@@ -86,7 +86,7 @@ class JournalReader:
         """Tell cheaply whether `lines` would have something new to look at (or would complain)."""
         try:
             found = self.path.stat()
-        except FileNotFoundError:
+        except OSError:
             return True
         behind = self.mark.offset + self.torn
         return found.st_size != behind or not self.is_same_file(found)
@@ -101,7 +101,7 @@ class JournalReader:
         It reads them all (about 0.3 s for 300 MB that are in the page cache), so damage before the mark shows.
         """
         left, crc = mark.offset, 0
-        with self._open() as handle:
+        with telling(self.path, "read"), self._open() as handle:
             while left:
                 chunk = handle.read(min(left, _CHUNK))
                 if not chunk:
@@ -120,7 +120,7 @@ class JournalReader:
         Raises:
             StoreError: `journal_damaged` when no undamaged line stands there.
         """
-        with self._open() as handle:
+        with telling(self.path, "read"), self._open() as handle:
             handle.seek(offset)
             raw = handle.read(length + 1)
         found = unframe(raw[:length], 0, offset)
@@ -157,6 +157,10 @@ class JournalReader:
                 self.mark = walk.close()
                 yield from ready
         self.torn = walk.offset - self.mark.offset
+        if self.torn and not self.mark.offset and not walk.looks_torn:
+            # Cutting this off would empty a file that never was a journal.
+            self.damage.append(Damage(1, 0, self.torn, "unreadable"))
+            self.mark, self.torn = walk.close(), 0
 
 
 class _Walk:
@@ -166,6 +170,7 @@ class _Walk:
         self.offset, self.seq, self.number, self.crc = mark
         self.lines: list[Line] = []
         self.damage: list[Damage] = []
+        self._head = b""
         self._excused = 0
         self._oversized: tuple[int, int] | None = None
 
@@ -176,6 +181,7 @@ class _Walk:
             Whether what was collected can be handed out.
         """
         start, ended = self.offset, raw.endswith(b"\n")
+        self._head = self._head or raw[: len(LINE_START)]
         self.offset += len(raw)
         self.crc = crc32(raw, self.crc)
         if self._oversized or (not ended and len(raw) > MAX_LINE):
@@ -190,6 +196,11 @@ class _Walk:
             # A hole of zero bytes is what a power cut leaves of an append: with nothing behind it, it is torn.
             return self._harm(found) and b"\0" not in raw
         return self._take(found)
+
+    @property
+    def looks_torn(self) -> bool:
+        """Whether what was seen begins as an append does, or with a hole."""
+        return LINE_START.startswith(self._head) or b"\0" in self._head
 
     def close(self) -> Mark:
         """Forget what was handed out and return the place behind it."""

@@ -39,7 +39,8 @@ class Holder(BaseModel):
 
     Attributes:
         pid: the process.
-        started: when the process began, in seconds since 1970, to tell it from a later one with the same id.
+        birth: when the process began, in a form that a change of the clock does not alter; it tells the process from a
+            later one with the same id.
         host: the machine's name.
         space: the process id namespace; ids of another one say nothing here.
         surface: `cli`, `lsp`, `mcp` or another word for what the process is to the user.
@@ -49,7 +50,7 @@ class Holder(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     pid: int
-    started: float
+    birth: str
     host: str
     space: str = ""
     surface: str
@@ -275,17 +276,40 @@ if hasattr(os, "register_at_fork"):
 
 
 def _this_process(surface: str) -> Holder:
-    import psutil
-
     pid = os.getpid()
     return Holder(
         pid=pid,
-        started=psutil.Process(pid).create_time(),
+        birth=_birth(pid) or "",
         host=platform.node(),
         space=_space(),
         surface=surface,
         since=time.time(),
     )
+
+
+def _birth(pid: int) -> str | None:
+    """Return when a process began; None when there is no such process, or only its zombie."""
+    if Path("/proc/self/stat").exists():
+        try:
+            # The command's name may hold anything, so fields are counted behind its closing bracket (proc(5)).
+            fields = (
+                Path(f"/proc/{pid}/stat")
+                .read_text(encoding="utf-8", errors="replace")
+                .rpartition(")")[2]
+                .split()
+            )
+            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        except OSError:
+            return None
+        return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"
+    import psutil
+
+    try:
+        return f"{psutil.Process(pid).create_time():.2f}"
+    except psutil.NoSuchProcess:
+        return None
+    except psutil.AccessDenied:
+        return ""
 
 
 def _space() -> str:
@@ -297,18 +321,10 @@ def _space() -> str:
 
 def _alive(holder: Holder) -> bool:
     """Tell whether a recorded holder lives; one that cannot be seen from here counts as living."""
-    import psutil
-
     if holder.host != platform.node() or holder.space != _space():
         return True
-    try:
-        process = psutil.Process(holder.pid)
-        started = process.create_time()
-        return bool(abs(started - holder.started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True
+    birth = _birth(holder.pid)
+    return birth is not None and (not birth or birth == holder.birth)
 
 
 def _read(path: Path, kind: type[Record]) -> Record | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from treewright.errors import StoreError
 from treewright.store.documents import Document
-from treewright.store.durable import replacing, shown, sync_folder, temporary_beside
+from treewright.store.durable import replacing, shown, sync_folder, telling, temporary_beside
 
 
 class Moved(NamedTuple):
@@ -86,7 +86,8 @@ def move_document(
         content = b"".join(document.load_locked(lambda data: list(rewrite(data))).value)
         former = temporary_beside(destination) if os.path.lexists(destination) else None
         if former:
-            destination.replace(former)
+            with telling(destination, "replace"):
+                destination.replace(former)
         try:
             _write_verified(destination, content, private=document.private)
             record(destination)

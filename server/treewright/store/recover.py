@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treewright.errors import StoreError
-from treewright.store.durable import replacing, storage_error
+from treewright.store.durable import replacing, telling
 from treewright.store.journal_line import LINE_START, MAX_LINE, Damage, Line, frame, unframe
 from treewright.store.journal_reader import JournalReader
 from treewright.store.locks import RunLock
@@ -75,9 +75,10 @@ def mend_journal(journal: Path, *, now: datetime.datetime) -> Recovery:
     read = sum(1 for _ in reader.lines())
     if not reader.damage and not reader.torn:
         return Recovery(read, 0, (), (), 0, None)
-    events = _collect(journal, reader.mark.offset)
-    original = _keep(journal, now)
-    _rewrite(journal, events)
+    with telling(journal, "mend"):
+        events = _collect(journal, reader.mark.offset)
+        original = _keep(journal, now)
+        _rewrite(journal, events)
     expected = range(1, max(events, default=0) + 1)
     return Recovery(
         kept=len(events),
@@ -156,12 +157,9 @@ def _keep(journal: Path, now: datetime.datetime) -> Path:
 
 def _copy(journal: Path, original: Path) -> None:
     """Keep by copying, where the file system knows no links."""
-    try:
-        with journal.open("rb") as source, replacing(original) as target:
-            while chunk := source.read(1 << 20):
-                target.write(chunk)
-    except OSError as fault:
-        raise storage_error(fault, original, "keep the original as") from fault
+    with journal.open("rb") as source, replacing(original) as target:
+        while chunk := source.read(1 << 20):
+            target.write(chunk)
 
 
 def _rewrite(journal: Path, events: dict[int, _Spot]) -> None:

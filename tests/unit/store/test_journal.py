@@ -318,6 +318,39 @@ def test_any_changed_bytes_cost_at_most_the_lines_they_are_in(
     assert len(found) == 6 or reader.damage or reader.torn
 
 
+@pytest.mark.requirement("store:journal:not-a-journal")
+@pytest.mark.parametrize("content", [b"dear diary", b'{"name": "x"}', b"one\ntwo", b" "])
+def test_a_file_that_never_was_a_journal_is_never_cut(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    found, reader = read(path)
+    assert (found, reader.torn) == ([], 0 if b"\n" not in content else 3)
+    with pytest.raises(StoreError) as fault:
+        JournalWriter.continue_from(reader)
+    assert code(fault) == "journal_damaged"
+    assert path.read_bytes() == content
+
+
+def test_a_journal_that_is_a_link_is_not_written_through(path: Path) -> None:
+    write(path, *singles(1))
+    link = path.with_name("link.jsonl")
+    link.symlink_to(path)
+    _, reader = read(link)
+    with pytest.raises(StoreError) as fault:
+        JournalWriter.continue_from(reader)
+    assert code(fault) == "storage_link"
+
+
+def test_the_first_append_torn_anywhere_is_cut(path: Path) -> None:
+    write(path, *singles(1))
+    whole = path.read_bytes()
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        found, reader = read(path)
+        assert (found, reader.damage, reader.torn) == ([], [], size)
+        JournalWriter.continue_from(reader).close()
+        assert path.read_bytes() == b""
+
+
 # --- several processes --------------------------------------------------------------------------------------------
 
 

@@ -142,7 +142,7 @@ def test_a_record_of_a_reused_process_id_is_not_taken_for_the_holder(tmp_path: P
     with RunLock.take(tmp_path, "cli") as lock:
         record = lock.holder.model_dump()
     (tmp_path / "run.holder.json").write_text(
-        json.dumps({**record, "started": record["started"] - 100}), encoding="utf-8"
+        json.dumps({**record, "birth": record["birth"][:-1] + "x"}), encoding="utf-8"
     )
     assert run_holder(tmp_path) is None
 

@@ -7,7 +7,7 @@ that a mutation costs one durable write and not two.
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,8 +39,14 @@ class FileSessionStore:
         self._known: dict[str, IndexEntry] = {}
         self._known_state: tuple[int, int, int] | None = None
         self._guard = threading.RLock()
+        self._turns: dict[str, threading.RLock] = {}
         self._held: dict[str, Change] = {}
         self._indexed: dict[str, tuple[str, str, datetime]] = {}
+
+    def turn(self, session_id: str) -> AbstractContextManager[object]:
+        """Take turns with the other threads of this process."""
+        with self._guard:
+            return self._turns.setdefault(session_id, threading.RLock())
 
     @contextmanager
     def edit(self, session_id: str) -> Iterator[None]:

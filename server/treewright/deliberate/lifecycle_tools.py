@@ -36,7 +36,7 @@ class LifecycleTools(Toolbox):
         """Move the session's file; on any failure the original is untouched."""
         wanted = read_text("new_path", new_path, "/home/me/project/reasoning.json")
         replace = read_flag("force", force)
-        with self._lock(session_id):
+        with self._around.store.turn(session_id):
             moved = self._around.store.move(session_id, wanted, self._moved, force=replace)
             self.forget(session_id)
             session = self._load(session_id)
@@ -62,7 +62,7 @@ class LifecycleTools(Toolbox):
     def clear_session(self, session_id: str, purge: object = None) -> Reply:
         """Archive a session, or delete it for good."""
         if read_flag("purge", purge):
-            with self._lock(session_id), self._around.store.edit(session_id):
+            with self._around.store.turn(session_id), self._around.store.edit(session_id):
                 self._around.store.delete(session_id)
                 self.forget(session_id)
             return answer("purge_session")

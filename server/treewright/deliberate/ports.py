@@ -52,6 +52,14 @@ class SessionStore(Protocol):
     `move_parent_not_writable`, `move_same_file`, `move_verify_failed`, `storage_failed`.
     """
 
+    def turn(self, session_id: str) -> AbstractContextManager[object]:
+        """Take turns with the other threads of this process; a thread that has its turn may take it again.
+
+        Args:
+            session_id: the session; "" for what all sessions share. Never held while a model is called.
+        """
+        ...
+
     def edit(self, session_id: str) -> AbstractContextManager[None]:
         """Hold the session against every other writer, in this process and others."""
         ...

@@ -9,7 +9,6 @@ import difflib
 import functools
 import inspect
 import logging
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -95,8 +94,6 @@ class Toolbox:
     def __init__(self, surroundings: Surroundings) -> None:
         self._around = surroundings
         self._parsed: OrderedDict[str, tuple[str, Session]] = OrderedDict()
-        self._locks: dict[str, threading.RLock] = {}
-        self._guard = threading.RLock()
         self._notes: dict[str, str] = {}
         self._faulted: set[str | None] = set()
 
@@ -124,7 +121,7 @@ class Toolbox:
         Raises:
             StoreError: it cannot be read.
         """
-        with self._lock(session_id):
+        with self._around.store.turn(session_id):
             yield self._load(session_id)
 
     @contextmanager
@@ -138,7 +135,7 @@ class Toolbox:
             Refusal: the session does not admit the tool.
             StoreError: it cannot be read or written.
         """
-        with self._lock(session_id), self._around.store.edit(session_id):
+        with self._around.store.turn(session_id), self._around.store.edit(session_id):
             session = self._load(session_id)
             admit(session, rule, tool_name)
             try:
@@ -163,7 +160,7 @@ class Toolbox:
 
     def remember(self, session: Session, version: str) -> None:
         """Keep a parsed session, known to equal that version of its file."""
-        with self._guard:
+        with self._around.store.turn(""):
             self._parsed[session.id] = (version, session)
             self._parsed.move_to_end(session.id)
             while len(self._parsed) > CACHED_SESSIONS:
@@ -171,17 +168,17 @@ class Toolbox:
 
     def forget(self, session_id: str) -> None:
         """Drop a parsed session; the next call reads the file."""
-        with self._guard:
+        with self._around.store.turn(""):
             self._parsed.pop(session_id, None)
 
     def take_note(self, session_id: str) -> str:
         """Return, once, what the user is to be told about how a session was read."""
-        with self._guard:
+        with self._around.store.turn(""):
             return self._notes.pop(session_id, "")
 
     def _load(self, session_id: str) -> Session:
         version = self._around.store.version(session_id)
-        with self._guard:
+        with self._around.store.turn(""):
             known = self._parsed.get(session_id)
         if known is not None and known[0] == version:
             return known[1]
@@ -192,10 +189,6 @@ class Toolbox:
         if stored.note:
             self._notes[session_id] = stored.note
         return session
-
-    def _lock(self, session_id: str) -> threading.RLock:
-        with self._guard:
-            return self._locks.setdefault(session_id, threading.RLock())
 
     def explain(self, refused: Refusal, session_id: str) -> Reply:
         """Make the reply to a refusal, with the next tool by guidance where the template names none."""
@@ -240,7 +233,7 @@ def tool(
             except Exception as error:  # noqa: BLE001 - the one boundary: no tool answers with a raw error
                 return _tell(self, method.__name__, session_id, error)
 
-        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        call.__signature__ = inspect.Signature(  # type: ignore[attr-defined] # what inspect.signature looks for
             [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters]
         )
         return call

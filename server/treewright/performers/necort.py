@@ -185,7 +185,7 @@ def _rating(text: str) -> str:
     found = _NUMBER.search(re.sub(r"(?is)<think>.*?</think>", "", text))
     if found is None or float(found.group(1)) > _HIGHEST:
         raise ModelError(
-            "model_invalid", f"A rating from 0 to 10 was asked for, the model wrote {text[:60]!r}."
+            "model_bad_response", f"A rating from 0 to 10 was asked for, the model wrote {text[:60]!r}."
         )
     return found.group(1)
 
@@ -193,7 +193,7 @@ def _rating(text: str) -> str:
 def _shimmed(core: type[Any], run: _Run) -> Callable[..., Any]:
     """Return the core's class with our calls, our round count and our records in it."""
 
-    def call_api(_self: Any, messages: Any, temperature: float = 0.7, stream: bool = True) -> str:  # noqa: ARG001
+    def call_api(_self: Any, messages: Any, temperature: float = 0.7, **_options: Any) -> str:
         return run.call([{"role": one["role"], "content": one["content"]} for one in messages], temperature)
 
     def rounds(_self: Any, _prompt: str) -> int:

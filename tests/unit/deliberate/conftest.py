@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from treewright.app.session_memory import MemoryStore
 from treewright.deliberate.engine import Deliberation
-from treewright.deliberate.memory import MemoryStore
 from treewright.deliberate.ports import Negotiator, SessionStore, TaskAnswers, TaskDriver, TaskPlan
 from treewright.deliberate.settings import DeliberationSettings
 from treewright.deliberate.stages import stage_table

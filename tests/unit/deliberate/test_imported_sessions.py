@@ -44,7 +44,7 @@ def foreign(**more: Any) -> dict[str, Any]:
         "current_stage": "Research",
         "current_thought_id": "c" * 32,
         "status": "active",
-        "save_path": "/home/someone/deep-think-mcp/sessions/a.json",
+        "save_path": "/srv/deep-think-mcp/sessions/a.json",
         "move_history": [{"from_path": "/a", "to_path": "/b", "timestamp": "2026-07-20T11:00:00+00:00"}],
         "thoughts": [
             {

@@ -92,7 +92,7 @@ def test_a_rating_is_the_first_number_of_the_reply(said: str, rating: float) -> 
 def test_a_rating_that_is_none_is_a_failure_and_not_a_neutral_value(said: str) -> None:
     with pytest.raises(ModelError) as caught:
         run(Model({"answer": said}))
-    assert caught.value.code == "model_invalid"
+    assert caught.value.code == "model_bad_response"
 
 
 @requirement("deliberation:necort:equilibrium-honest")

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from treewright.app.session_memory import MemoryStore
 from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.guidance import Situation
-from treewright.deliberate.memory import MemoryStore
 from treewright.deliberate.utility import DIMENSIONS
 
 requirement = pytest.mark.requirement

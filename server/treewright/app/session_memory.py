@@ -1,8 +1,8 @@
-"""A store that keeps sessions in memory: for embedding the engine without files, and for trying it out."""
+"""Sessions in memory: for embedding deliberation without files, and for trying it out."""
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from treewright.deliberate.ports import MovedTo, Rewrite, SessionEntry, SessionFacts, StoredSession
 from treewright.errors import StoreError
@@ -17,6 +17,10 @@ class MemoryStore:
         self._index: dict[str, SessionEntry] = {}
         self._versions: dict[str, int] = {}
         self._lock = threading.RLock()
+
+    def turn(self, session_id: str) -> AbstractContextManager[object]:  # noqa: ARG002 - one lock serves all sessions
+        """Take turns with the other threads."""
+        return self._lock
 
     @contextmanager
     def edit(self, session_id: str) -> Iterator[None]:

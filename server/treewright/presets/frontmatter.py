@@ -103,13 +103,14 @@ class _Parser:
     def parse(self) -> MapNode:
         """Read the whole front matter; it is a map, or it is reported."""
         entries: list[Entry] = []
+        seen: dict[str, Mark] = {}
         while self._next_content():
             if self._at_item():
                 self._skip_line(
                     "E103", "expected `key: value` at the top of the front matter, found a list item"
                 )
                 continue
-            entries.extend(self._map(self._indent(), entries).entries)
+            entries.extend(self._map(self._indent(), seen).entries)
         return MapNode(_mark(1, 0, 3), tuple(entries))
 
     def _next_content(self) -> bool:
@@ -139,10 +140,11 @@ class _Parser:
         self._skip_line("E116", "unexpected indentation; for text over several lines use `>-` after the key")
         self._skip_deeper(indent)
 
-    def _map(self, indent: int, earlier: list[Entry] | None = None) -> MapNode:
+    def _map(self, indent: int, seen: dict[str, Mark] | None = None) -> MapNode:
         """Read the keys that stand at one indentation."""
         mark = _mark(self.row + 2, indent, 1)
         entries: list[Entry] = []
+        seen = {} if seen is None else seen
         while self._next_content() and self._indent() >= indent:
             if self._indent() > indent:
                 self._too_deep(indent)
@@ -150,17 +152,16 @@ class _Parser:
                 break
             else:
                 entry = self._entry(indent)
-                if entry and self._is_new(entry, [*(earlier or []), *entries]):
+                if entry and self._is_new(entry.key, seen):
                     entries.append(entry)
         return MapNode(mark, tuple(entries))
 
-    def _is_new(self, entry: Entry, entries: list[Entry]) -> bool:
-        first = next((other.key.mark for other in entries if other.key.text == entry.key.text), None)
-        if first is None:
+    def _is_new(self, key: ScalarNode, seen: dict[str, Mark]) -> bool:
+        first = seen.setdefault(key.text, key.mark)
+        if first is key.mark:
             return True
-        mark = entry.key.mark
-        message = f"the key {entry.key.text} was already given at line {first.line}, column {first.column}"
-        self.faults.append(fault_at(self.path, mark, "E104", message))
+        message = f"the key {key.text} was already given at line {first.line}, column {first.column}"
+        self.faults.append(fault_at(self.path, key.mark, "E104", message))
         return False
 
     def _entry(self, indent: int) -> Entry | None:

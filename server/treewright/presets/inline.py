@@ -194,6 +194,7 @@ def _flow(cursor: Cursor) -> Node:
     cursor.col += 1
     items: list[Node] = []
     entries: list[Entry] = []
+    seen: dict[str, Mark] = {}
     while True:
         cursor.skip_blank_lines(opened)
         if cursor.rest[0] == close:
@@ -201,7 +202,13 @@ def _flow(cursor: Cursor) -> Node:
             cursor.depth -= 1
             return MapNode(opened, tuple(entries)) if is_map else ListNode(opened, tuple(items))
         if is_map:
-            _add_unique(cursor, entries, _flow_entry(cursor, opened))
+            entry = _flow_entry(cursor, opened)
+            first = seen.setdefault(entry.key.text, entry.key.mark)
+            if first is not entry.key.mark:
+                where = f"line {first.line}, column {first.column}"
+                message = f"the key {entry.key.text} was already given at {where}"
+                raise cursor.fail("E104", message, entry.key.mark)
+            entries.append(entry)
         else:
             items.append(_flow_value(cursor))
         cursor.skip_blank_lines(opened)
@@ -218,16 +225,6 @@ def _not_closed(cursor: Cursor, opened: Mark, close: str) -> Syntax:
         return cursor.fail("E110", f"expected a comma or {close} here")
     message = f"this bracket is not closed: line {line} goes on without a comma or {close}"
     return cursor.fail("E110", message, opened)
-
-
-def _add_unique(cursor: Cursor, entries: list[Entry], entry: Entry) -> None:
-    for other in entries:
-        if other.key.text == entry.key.text:
-            first = f"line {other.key.mark.line}, column {other.key.mark.column}"
-            raise cursor.fail(
-                "E104", f"the key {entry.key.text} was already given at {first}", entry.key.mark
-            )
-    entries.append(entry)
 
 
 def _flow_entry(cursor: Cursor, opened: Mark) -> Entry:

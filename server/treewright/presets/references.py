@@ -11,7 +11,9 @@ from treewright.presets.body import fences, headings, walk
 from treewright.presets.fault import Fault, Mark, fault_at
 
 _CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)")
-_LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*(?P<target><[^>]*>|[^()\s]+(?:\([^()\s]*\))?)[^()]*\)")
+_LINK = re.compile(
+    r"!?\[(?:[^\[\]]|\[[^\[\]]{0,200}\]){0,500}\]\(\s*(?P<target><[^>]*>|[^()\s]+(?:\([^()\s]*\))?)[^()]*\)"
+)
 _REFERENCE = re.compile(r"(?<!\!)\[(?P<text>[^\[\]]+)\]\[(?P<label>[^\[\]]*)\]")
 _DEFINITION = re.compile(r" {0,3}\[(?P<label>[^\]^]+)\]:\s*(?P<target>\S+)")
 _ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)

@@ -81,6 +81,8 @@ class Shaped:
         return self.key_marks.get(where) or self.mark(*where)
 
 
+_HINTED = 100
+"""faults, and characters of a key, beyond which looking for the nearest name costs more than it tells"""
 _MISSING = object()
 
 
@@ -195,6 +197,7 @@ def _map(node: Node, shape: MapShape, where: Path, result: Shaped) -> Any:
 
 
 def _unknown_key(key: ScalarNode, known: Mapping[str, Shape], where: Path, result: Shaped) -> None:
-    near = difflib.get_close_matches(key.text, list(known), 1, 0.5)
+    few = len(result.faults) < _HINTED and len(key.text) < _HINTED
+    near = difflib.get_close_matches(key.text, list(known), 1, 0.5) if few else []
     hint = f"; did you mean {near[0]}?" if near else ""
     _fault(result, key.mark, "E125", f"unknown key {_name((*where, key.text))}{hint}")

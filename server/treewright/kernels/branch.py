@@ -146,6 +146,8 @@ def ending_of(seen: Watched, wired: Wired) -> tuple[Ending, str]:
     records, end = seen.records, seen.end or {}
     loaded = records.single("loaded") or {}
     last = records.single("end") or {}
+    if why := _tampering(records, wired):
+        return Ending.TAMPERED, why
     if seen.flooded or last.get("over") or loaded.get("status") == "output":
         return Ending.OUTPUT, "more was printed than may be"
     if seen.timed_out:
@@ -154,13 +156,28 @@ def ending_of(seen: Watched, wired: Wired) -> tuple[Ending, str]:
         return Ending.PROCESSES, "more processes than may be"
     if end.get("why") == "resident":
         return Ending.MEMORY, "its processes held more memory than they may"
+    if not records.ended and end.get("why") in ("", None, "lost"):
+        return _died(end)
     if not records.ended:
-        if end.get("why") in ("", None, "lost"):
-            return _died(end)
         return Ending.TAMPERED, "the check channel was silenced"
-    if records.single("missing"):
-        return Ending.MISSING, f"{records.single('missing')['what']} is not installed for this interpreter"  # type: ignore[index]
+    if missing := records.single("missing"):
+        return Ending.MISSING, f"{missing['what']} is not installed for this interpreter"
     return _finished(records, loaded, last, wired)
+
+
+def _tampering(records: Records, wired: Wired) -> str:
+    """What speaks against believing the records; an absent canary counts once the last record is there."""
+    whole = records.ended and not records.single("missing") and not records.single("aborted")
+    if records.forged:
+        return "something wrote to the check channel"
+    if wired.tests is not None:
+        return wired.tests.tampered(records.tests, whole=whole)
+    whole = whole and (records.single("loaded") or {}).get("status") == "value" and not records.cut
+    for name, canary in wired.canaries.items():
+        record = records.check(name)
+        if (whole or record is not None) and not canary.reads_right(record):
+            return "a check with a known answer read wrong"
+    return ""
 
 
 def _died(end: dict[str, Any]) -> tuple[Ending, str]:
@@ -172,21 +189,19 @@ def _died(end: dict[str, Any]) -> tuple[Ending, str]:
 def _finished(
     records: Records, loaded: dict[str, Any], last: dict[str, Any], wired: Wired
 ) -> tuple[Ending, str]:
-    if records.forged:
-        return Ending.TAMPERED, "something wrote to the check channel"
     message = str(loaded.get("message") or "")
     if last.get("stdin"):
         return Ending.STDIN, "it asked for standard input"
     if loaded.get("error") == "MemoryError" or _any_error(records, wired, "MemoryError"):
         return Ending.MEMORY, message
+    aborted = records.single("aborted")
+    if aborted is not None:
+        message = f"{aborted.get('error')}: {aborted.get('message')}"
+        return (Ending.EXITED if aborted.get("error") == "SystemExit" else Ending.EXCEPTION), message
     if loaded.get("status") == "exited":
         return Ending.EXITED, message
     if loaded.get("status") not in ("value", None):
         return Ending.EXCEPTION, message
-    if wired.tests is not None and (why := wired.tests.tampered(records.tests)):
-        return Ending.TAMPERED, why
-    if any(not canary.reads_right(records.check(name)) for name, canary in wired.canaries.items()):
-        return Ending.TAMPERED, "a check with a known answer read wrong"
     return Ending.COMPLETED, ""
 
 
@@ -213,7 +228,7 @@ def trace_of(seen: Watched, wired: Wired, not_guaranteed: tuple[str, ...]) -> Br
         message=message[:2000],
         error_line=loaded["error_line"] if type(loaded.get("error_line")) is int else None,
         stdout=_text(seen.out["stdout"], ending),
-        stderr=_text(seen.out["stderr"], ending),
+        stderr=_text(seen.out["stderr"], ending) if seen.out["stderr"] else "",
         wall_s=seen.wall_s,
         cpu_s=max(0.0, (cpu or 0.0) - _number(begin.get("cpu"))),
         peak_memory_bytes=int(end.get("peak") or 0),

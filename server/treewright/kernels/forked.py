@@ -44,6 +44,7 @@ class ForkedHost:
         preload: modules to import in the parent.
         path: folders put first on `sys.path`.
         defines: builtin names that programs are expected to define.
+        child: interpreter without ipykernel that runs the plans, each in a child of one of our kernels.
     """
 
     kind = "forked"
@@ -57,8 +58,10 @@ class ForkedHost:
         preload: Sequence[str] = (),
         path: Sequence[str] = (),
         defines: tuple[str, ...] = (),
+        child: str | None = None,
     ) -> None:
         self.limits = limits or Limits()
+        self._child = child
         self.zygote = Zygote(python, preload, path)
         self._defines = defines
         self._spares: deque[Live] = deque()
@@ -184,6 +187,8 @@ class ForkedHost:
                 wired = wire_tests(program, path, plan, self.limits, TestRun.prepare(folder.tests, tests, plan))
             else:
                 wired = wire_plan(program, path, plan, self.limits, self._defines)
+            if self._child:
+                wired.message["python"] = self._child
             seen = run_wired(live.kernel, live.client, wired, plan.per_branch_timeout_s, self.limits)
             return trace_of(seen, wired, self.guarantees_missing())
         finally:

@@ -137,6 +137,11 @@ class Records:
         """Whether the guard said that it was done."""
         return "end" in self._single
 
+    @property
+    def cut(self) -> bool:
+        """Whether the guard stopped early because too much was printed."""
+        return bool((self._single.get("end") or {}).get("over"))
+
     def feed(self, data: bytes) -> None:
         """Take bytes in any pieces."""
         self._rest += data

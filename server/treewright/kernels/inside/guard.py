@@ -545,6 +545,8 @@ class Run:
         """Run the candidate's file as a module."""
         module = self._module
         module.__file__ = self._path
+        # Without this it would get the private copy that this file runs with.
+        module.__dict__["__builtins__"] = builtins
         sys.modules[module.__name__] = module
         started, used = _monotonic(), _cpu()
         record: dict[str, Any] = {"status": "value"}

@@ -49,6 +49,10 @@ class Reporter:
             text = str(report.longrepr)[-2000:]
             self._channel.say({"k": "uncollected", "id": report.nodeid, "message": text})
 
+    def pytest_internalerror(self, excrepr: object, excinfo: Any) -> None:
+        """Something ended the whole run, such as `sys.exit` while a file was imported."""
+        self._channel.say({"k": "aborted", **guard.describe(excinfo.value, self._path)})
+
     def pytest_runtest_protocol(self, item: Any) -> Generator[None, Any, Any]:
         """Bracket one test."""
         self._state[item.nodeid] = {"status": "absent", "began": _monotonic(), "cpu": _cpu(), "failed": None}

@@ -77,6 +77,8 @@ class Zygote:
         self._control = control
         self.contain = load_file("contain")
         self.gives: dict[str, bool] = self.contain.probe()
+        self.plain = plain
+        self.path: list[str] = []
         encode = load_text("<treewright plain>", plain).encode
         self.missing = [name for name in preload if not _import(name)]
         self._deep: Any = None if bare else load_file("deep").DeepKernel()
@@ -123,7 +125,8 @@ class Zygote:
         os.environ.clear()
         os.environ.update(request["env"])
         _fresh_state()
-        sys.path[:] = [*request.get("path", []), *(entry for entry in sys.path if entry != _HERE)]
+        self.path = request.get("path", [])
+        sys.path[:] = [*self.path, *(entry for entry in sys.path if entry != _HERE)]
         if self._deep is None:
             control.close()
             wire = socket.socket(fileno=channels[0])
@@ -148,9 +151,35 @@ class _Entry:
     def __call__(self, text: str) -> None:
         plan = json.loads(text)
         self._zygote._deep.shell.user_ns.pop("__treewright__", None)
+        if plan.get("python"):
+            self._in_child(plan.pop("python"), plan)
+            return
         guard = self._zygote.guard
         send = guard.send_to_descriptor(self._channels[0])
         (self._zygote.pytests if plan.get("pytest") else guard).run(plan, send, forward_to_descriptors())
+
+
+    def _in_child(self, python: str, plan: dict[str, Any]) -> None:
+        """Run the plan in a plain interpreter, in this box and on the same channel."""
+        import subprocess
+
+        texts = {}
+        for name in ("guard", "pytests"):
+            with open(os.path.join(_HERE, f"{name}.py"), encoding="utf-8") as file:
+                texts[name] = file.read()
+        request = {**texts, "plain": self._zygote.plain, "path": list(self._zygote.path), "plan": plan}
+        command = [python, "-s", os.path.join(_HERE, "child.py"), str(self._channels[0])]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=1, stderr=2, pass_fds=self._channels[:1]) as child:
+            os.close(self._channels[0])
+            child.communicate(json.dumps(request).encode())
+        if child.returncode != 0:
+            # A plan's own process says how it ended; the kernel around it ends the same way.
+            code = child.returncode
+            if code < 0:
+                signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
+                os.kill(os.getpid(), -code)
+            os._exit(code)
+        os._exit(0)
 
 
 def forward_to_descriptors() -> Any:

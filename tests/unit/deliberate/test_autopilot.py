@@ -13,7 +13,6 @@ from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.ports import ModelTask
 from treewright.deliberate.utility import DIMENSIONS
 
-requirement = pytest.mark.requirement
 ON = {"autopilot": {"enabled": True, "endpoint": "http://127.0.0.1:1/v1", "model": "m", "temperature": 0.3}}
 SEVEN = json.dumps(dict.fromkeys(DIMENSIONS, 0.6))
 
@@ -29,7 +28,7 @@ def started(build: Any, driver: Any, mode: str = "serial", **tables: Any) -> tup
     return desk, desk.start_session("Why?", mode, "First, Last")["session_id"]
 
 
-@requirement("deliberation:autopilot:off")
+@pytest.mark.requirement("deliberation:autopilot:off")
 def test_when_off_the_tools_do_not_exist(build: Callable[..., Deliberation], scripted: Any) -> None:
     desk = build(driver=scripted(model))
     assert not [name for name in desk.tool_names() if "autopilot" in name]
@@ -39,7 +38,7 @@ def test_when_off_the_tools_do_not_exist(build: Callable[..., Deliberation], scr
     assert "run_stage_autopilot" in build(ON).tool_names()
 
 
-@requirement("deliberation:autopilot:off")
+@pytest.mark.requirement("deliberation:autopilot:off")
 def test_the_engine_imports_no_network_code() -> None:
     script = (
         "import sys, treewright.deliberate.engine as e\n"
@@ -50,7 +49,7 @@ def test_the_engine_imports_no_network_code() -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-@requirement("deliberation:autopilot:serial")
+@pytest.mark.requirement("deliberation:autopilot:serial")
 def test_it_drives_a_thought_from_its_draft_to_its_commit(build: Any, scripted: Any) -> None:
     driver = scripted(model)
     desk, session_id = started(build, driver)
@@ -68,7 +67,7 @@ def test_it_drives_a_thought_from_its_draft_to_its_commit(build: Any, scripted: 
     assert desk.summarize_session(session_id)["thoughts"] == 2
 
 
-@requirement("deliberation:autopilot:subagent")
+@pytest.mark.requirement("deliberation:autopilot:subagent")
 def test_it_plays_the_specialists_of_a_manual_session(build: Any, scripted: Any) -> None:
     driver = scripted(model)
     desk, session_id = started(build, driver, "subagent")
@@ -79,7 +78,7 @@ def test_it_plays_the_specialists_of_a_manual_session(build: Any, scripted: Any)
     assert reply["converged_reason"] == "max_rounds"
 
 
-@requirement("deliberation:autopilot:subagent")
+@pytest.mark.requirement("deliberation:autopilot:subagent")
 def test_it_lets_an_engine_with_an_endpoint_do_its_rounds(build: Any, scripted: Any) -> None:
     driver = scripted(model)
     tables = {"engine": "nash", "endpoint": "http://127.0.0.1:1/v1"}
@@ -89,7 +88,7 @@ def test_it_lets_an_engine_with_an_endpoint_do_its_rounds(build: Any, scripted: 
     assert {task.kind for plan in driver.plans for task in plan.tasks} == {"candidate", "rate"}
 
 
-@requirement("deliberation:autopilot:mode-and-stage")
+@pytest.mark.requirement("deliberation:autopilot:mode-and-stage")
 def test_it_honours_the_mode_and_the_stage(build: Any, scripted: Any) -> None:
     desk, session_id = started(build, scripted(model))
     assert desk.run_subagent_autopilot(session_id)["code"] == "wrong_mode"
@@ -99,7 +98,7 @@ def test_it_honours_the_mode_and_the_stage(build: Any, scripted: Any) -> None:
     assert desk.run_stage_autopilot(unset)["code"] == "mode_required"
 
 
-@requirement("deliberation:autopilot:faults")
+@pytest.mark.requirement("deliberation:autopilot:faults")
 @pytest.mark.parametrize("kind", ["draft", "critique", "refine", "score"])
 def test_a_fault_stops_it_with_a_directive_and_it_resumes_where_it_stopped(
     build: Any, scripted: Any, kind: str
@@ -116,7 +115,7 @@ def test_a_fault_stops_it_with_a_directive_and_it_resumes_where_it_stopped(
     assert driver.plans[before].tasks[0].kind == kind, "nothing that was done is done again"
 
 
-@requirement("deliberation:autopilot:faults")
+@pytest.mark.requirement("deliberation:autopilot:faults")
 def test_an_answer_that_cannot_be_used_is_asked_for_again_with_the_fault(build: Any, scripted: Any) -> None:
     tries: list[str] = []
 
@@ -135,14 +134,14 @@ def test_an_answer_that_cannot_be_used_is_asked_for_again_with_the_fault(build: 
     assert hopeless.next_action(other)["situation"] == "serial_score"
 
 
-@requirement("deliberation:autopilot:faults")
+@pytest.mark.requirement("deliberation:autopilot:faults")
 def test_without_a_provider_it_is_unavailable(build: Any) -> None:
     desk, session_id = started(build, None)
     reply = desk.run_stage_autopilot(session_id)
     assert (reply["code"], reply["next_tool"]) == ("autopilot_unavailable", "begin_thought")
 
 
-@requirement("deliberation:autopilot:faults")
+@pytest.mark.requirement("deliberation:autopilot:faults")
 def test_a_finalised_session_is_not_driven(build: Any, scripted: Any) -> None:
     desk, session_id = started(build, scripted(model))
     desk.finalize_session(session_id)

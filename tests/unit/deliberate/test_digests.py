@@ -13,7 +13,6 @@ from treewright.deliberate.session import Session, Thought
 from treewright.deliberate.transcript import transcript
 from treewright.deliberate.utility import DIMENSIONS, Utility
 
-requirement = pytest.mark.requirement
 MOMENT = datetime(2026, 1, 1, tzinfo=UTC)
 STAGES = ["Problem Definition", "Research", "Analysis", "Synthesis"]
 
@@ -43,7 +42,7 @@ def session_of(texts: list[tuple[int, str, float]], current: int = 3) -> Session
     )
 
 
-@requirement("deliberation:digest:budget")
+@pytest.mark.requirement("deliberation:digest:budget")
 @settings(max_examples=300, deadline=None)
 @given(
     texts=st.lists(st.tuples(st.integers(0, 3), st.text(max_size=600), st.floats(0, 1)), max_size=12),
@@ -58,7 +57,7 @@ def test_a_digest_never_exceeds_its_budget(
     assert used <= sum(stage < current for stage, _, _ in texts)
 
 
-@requirement("deliberation:digest:budget")
+@pytest.mark.requirement("deliberation:digest:budget")
 @pytest.mark.parametrize(
     ("asked", "budget"), [(None, 300), (200, 200), ("400 tokens", 400), (5000, 400), (20, 20)]
 )
@@ -77,7 +76,7 @@ def test_the_tool_answers_within_the_budget_it_names(
     assert reply["tokens"] > budget // 2, "a full history fills most of its budget"
 
 
-@requirement("deliberation:digest:estimate")
+@pytest.mark.requirement("deliberation:digest:estimate")
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("abcd", 1), ("abcde", 2), ("日本語", 3), ("a日", 2), ("é" * 4, 4)]
 )
@@ -85,7 +84,7 @@ def test_a_token_is_four_ascii_characters_or_one_other(text: str, tokens: int) -
     assert estimate_tokens(text) == tokens
 
 
-@requirement("deliberation:digest:earlier-stages")
+@pytest.mark.requirement("deliberation:digest:earlier-stages")
 def test_a_digest_holds_the_best_of_each_earlier_stage_in_order_and_nothing_of_the_current_one() -> None:
     session = session_of(
         [
@@ -105,7 +104,7 @@ def test_a_digest_holds_the_best_of_each_earlier_stage_in_order_and_nothing_of_t
     assert compress(session_of([(0, "x", 0.5)], current=0), 300) == ("", 0)
 
 
-@requirement("deliberation:digest:summary")
+@pytest.mark.requirement("deliberation:digest:summary")
 def test_a_summary_is_made_of_the_thoughts_own_sentences() -> None:
     session = session_of([(0, "One. Two! Three?", 0.5), (3, "Vier。Fünf。", 0.75)])
     assert summary(session, "stage") == ("Synthesis:\n- Vier。 Fünf。 (score 0.75)", 1)
@@ -114,13 +113,13 @@ def test_a_summary_is_made_of_the_thoughts_own_sentences() -> None:
     assert summary(session, "all") == (text, count)
 
 
-@requirement("deliberation:digest:summary")
+@pytest.mark.requirement("deliberation:digest:summary")
 @given(st.text(max_size=300))
 def test_sentences_lose_nothing_but_blanks(text: str) -> None:
     assert "".join("".join(sentences(text)).split()) == "".join(text.split())
 
 
-@requirement("deliberation:digest:render")
+@pytest.mark.requirement("deliberation:digest:render")
 def test_a_transcript_quotes_texts_so_that_their_headings_are_not_its_own() -> None:
     markdown = transcript(session_of([(0, "# Not a heading\n- not a list", 0.5)]))
     assert "> # Not a heading\n> - not a list" in markdown

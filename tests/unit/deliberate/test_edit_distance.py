@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from treewright.deliberate.distance import normalized_distance
 
-requirement = pytest.mark.requirement
 words = st.text(alphabet="abc d", max_size=24)
 
 
@@ -23,19 +22,19 @@ def plain(a: str, b: str) -> float:
     return row[-1] / max(len(a), len(b), 1)
 
 
-@requirement("deliberation:serial:edit-distance")
+@pytest.mark.requirement("deliberation:serial:edit-distance")
 @given(words, words)
 def test_it_equals_the_textbook_distance(a: str, b: str) -> None:
     assert normalized_distance(a, b) == pytest.approx(plain(a, b))
 
 
-@requirement("deliberation:serial:edit-distance")
+@pytest.mark.requirement("deliberation:serial:edit-distance")
 @given(words, words, st.floats(0, 1))
 def test_a_limit_never_changes_on_which_side_of_it_a_distance_is(a: str, b: str, limit: float) -> None:
     assert (normalized_distance(a, b, limit) <= limit) == (plain(a, b) <= limit)
 
 
-@requirement("deliberation:serial:edit-distance")
+@pytest.mark.requirement("deliberation:serial:edit-distance")
 def test_long_texts_are_compared_in_a_fraction_of_a_second() -> None:
     first = "".join(chr(97 + i * i % 23) for i in range(20_000))
     second = "x" + first[::-1][:10_000] + first[10_000:]

@@ -10,7 +10,6 @@ from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.treeview import conclusion_root, seeded_question, session_as_tree
 from treewright.deliberate.utility import DIMENSIONS
 
-requirement = pytest.mark.requirement
 SEVEN = dict.fromkeys(DIMENSIONS, 0.7)
 
 
@@ -82,7 +81,7 @@ def foreign(**more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@requirement("deliberation:export:round-trip")
+@pytest.mark.requirement("deliberation:export:round-trip")
 @pytest.mark.parametrize("mode", ["serial", "subagent"])
 def test_what_is_exported_can_be_imported_under_a_new_id_and_equals_it(desk: Deliberation, mode: str) -> None:
     session_id = full_session(desk, mode)
@@ -96,7 +95,7 @@ def test_what_is_exported_can_be_imported_under_a_new_id_and_equals_it(desk: Del
     assert before == after
 
 
-@requirement("deliberation:export:round-trip")
+@pytest.mark.requirement("deliberation:export:round-trip")
 def test_an_id_that_is_free_is_kept(desk: Deliberation, build: Any) -> None:
     session_id = full_session(desk)
     other = build()
@@ -104,7 +103,7 @@ def test_an_id_that_is_free_is_kept(desk: Deliberation, build: Any) -> None:
     assert (reply["session_id"], reply["new_id"]) == (session_id, None)
 
 
-@requirement("deliberation:import:deep-think")
+@pytest.mark.requirement("deliberation:import:deep-think")
 @pytest.mark.parametrize("as_text", [True, False])
 def test_a_session_of_deep_think_is_taken_up_where_it_was(desk: Deliberation, as_text: bool) -> None:
     document = foreign()
@@ -119,7 +118,7 @@ def test_a_session_of_deep_think_is_taken_up_where_it_was(desk: Deliberation, as
     assert exported["created_at"].endswith("Z")
 
 
-@requirement("deliberation:import:deep-think")
+@pytest.mark.requirement("deliberation:import:deep-think")
 def test_a_subagent_session_of_deep_think_keeps_its_rounds_and_gates(desk: Deliberation) -> None:
     thought = foreign()["thoughts"][1] | {
         "critique_rounds": [],
@@ -132,7 +131,7 @@ def test_a_subagent_session_of_deep_think_keeps_its_rounds_and_gates(desk: Delib
     assert (reply["ok"], reply["next_tool"]) == (True, "commit_subagent_thought"), reply
 
 
-@requirement("deliberation:import:validated")
+@pytest.mark.requirement("deliberation:import:validated")
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -157,7 +156,7 @@ def test_a_document_that_is_no_session_is_refused_with_the_fault(
     assert desk.list_sessions()["sessions"] == []
 
 
-@requirement("deliberation:import:nothing-foreign-is-called")
+@pytest.mark.requirement("deliberation:import:nothing-foreign-is-called")
 def test_an_imported_session_brings_no_address_and_no_code_along(desk: Deliberation) -> None:
     overrides = {
         "subagent": {
@@ -174,7 +173,7 @@ def test_an_imported_session_brings_no_address_and_no_code_along(desk: Deliberat
     assert exported["overrides"] == {"subagent": {"engine": "nash"}, "serial": {"max_rounds": 2}}
 
 
-@requirement("deliberation:store:encoding")
+@pytest.mark.requirement("deliberation:store:encoding")
 def test_a_document_is_written_in_parts_that_are_made_once_for_committed_thoughts(desk: Deliberation) -> None:
     session = decode(desk.export_session(full_session(desk))["session_json"].encode())
     first, second = encode(session), encode(session)
@@ -184,7 +183,7 @@ def test_a_document_is_written_in_parts_that_are_made_once_for_committed_thought
     assert all(any(part is again for again in second) for part in kept)
 
 
-@requirement("deliberation:tree:view")
+@pytest.mark.requirement("deliberation:tree:view")
 @pytest.mark.parametrize("mode", ["serial", "subagent"])
 def test_a_session_is_a_tree_of_stages_thoughts_and_rounds(desk: Deliberation, mode: str) -> None:
     session = decode(desk.export_session(full_session(desk, mode))["session_json"].encode())
@@ -200,7 +199,7 @@ def test_a_session_is_a_tree_of_stages_thoughts_and_rounds(desk: Deliberation, m
     assert [child.state for child in tree.children] == ["done", "current"]
 
 
-@requirement("deliberation:tree:seeding")
+@pytest.mark.requirement("deliberation:tree:seeding")
 def test_a_session_starts_from_a_node_and_its_conclusion_is_a_root(desk: Deliberation) -> None:
     question = seeded_question("Which cache?", "Node text.", "run 1, node 2")
     assert question == "Which cache?\n\nWhat is known (from run 1, node 2):\nNode text."

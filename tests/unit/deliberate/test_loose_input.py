@@ -23,10 +23,8 @@ from treewright.deliberate.reading import (
 from treewright.deliberate.toolcard import tool_cards
 from treewright.deliberate.utility import DIMENSIONS
 
-requirement = pytest.mark.requirement
 
-
-@requirement("deliberation:input:scores")
+@pytest.mark.requirement("deliberation:input:scores")
 @pytest.mark.parametrize(
     "given_scores",
     [
@@ -48,14 +46,14 @@ def test_scores_are_read_from_json_and_from_plain_text(given_scores: object) -> 
     assert read_scores("scores", given_scores) == pytest.approx({"correctness": 0.8, "clarity": 0.7})
 
 
-@requirement("deliberation:input:scores")
+@pytest.mark.requirement("deliberation:input:scores")
 @pytest.mark.parametrize("name", ["bias resistance", "Bias-Resistance", "bias_resistance", "BIASRESISTANCE"])
 def test_a_dimension_may_be_spelt_with_blanks_hyphens_or_any_case(name: str) -> None:
     assert read_scores("scores", {name: 1}) == {"bias_resistance": 1.0}
     assert read_scores("scores", f"{name}: 0.4") == {"bias_resistance": 0.4}
 
 
-@requirement("deliberation:input:scores")
+@pytest.mark.requirement("deliberation:input:scores")
 @pytest.mark.parametrize(
     "bad",
     [
@@ -82,7 +80,7 @@ def test_scores_that_can_be_meant_in_two_ways_are_asked_about(bad: object) -> No
     assert read_scores("scores", caught.value.example)
 
 
-@requirement("deliberation:input:lists")
+@pytest.mark.requirement("deliberation:input:lists")
 @pytest.mark.parametrize(
     "given_list",
     [
@@ -102,7 +100,7 @@ def test_lists_are_read_in_any_form(given_list: object) -> None:
     assert read_list("tags", given_list, "a, b") == ["a", "b"]
 
 
-@requirement("deliberation:input:scalars")
+@pytest.mark.requirement("deliberation:input:scalars")
 def test_strings_stand_for_numbers_and_booleans_and_false_is_false() -> None:
     assert [read_flag("f", value) for value in (True, "true", "YES", 1, "1", "on")] == [True] * 6
     assert [read_flag("f", value) for value in (False, "false", "No", 0, "0", "off", None, "")] == [False] * 8
@@ -119,7 +117,7 @@ def test_strings_stand_for_numbers_and_booleans_and_false_is_false() -> None:
     }
 
 
-@requirement("deliberation:input:scalars")
+@pytest.mark.requirement("deliberation:input:scalars")
 @pytest.mark.parametrize(
     ("reader", "value"),
     [
@@ -210,7 +208,7 @@ def prepared(desk: Deliberation, name: str) -> str:
     return session_id
 
 
-@requirement("deliberation:input:matrix")
+@pytest.mark.requirement("deliberation:input:matrix")
 @pytest.mark.parametrize("nonsense", NONSENSE)
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
 def test_every_tool_answers_nonsense_in_every_parameter_with_a_directive(
@@ -241,7 +239,7 @@ def test_every_tool_answers_nonsense_in_every_parameter_with_a_directive(
         assert desk.import_session(exported["session_json"])["ok"], "what is stored can be read again"
 
 
-@requirement("deliberation:input:matrix")
+@pytest.mark.requirement("deliberation:input:matrix")
 def test_missing_unknown_and_surplus_arguments_are_asked_about(start: Any, desk: Deliberation) -> None:
     session_id = start()
     missing = desk.call("begin_thought", {"session_id": session_id})
@@ -253,7 +251,7 @@ def test_missing_unknown_and_surplus_arguments_are_asked_about(start: Any, desk:
     assert desk.call("begin_though")["message"].endswith("Did you mean begin_thought?")
 
 
-@requirement("deliberation:input:matrix")
+@pytest.mark.requirement("deliberation:input:matrix")
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     name=st.sampled_from(sorted(tool_cards())),

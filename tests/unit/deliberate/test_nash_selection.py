@@ -16,7 +16,6 @@ from treewright.deliberate.utility import DIMENSIONS
 from treewright.errors import ModelError
 from treewright.performers.deliberation import EndpointDriver
 
-requirement = pytest.mark.requirement
 ENDPOINT = {"endpoint": "http://127.0.0.1:1/v1", "engine": "nash", "model": "m"}
 
 
@@ -40,7 +39,7 @@ def nash_desk(build: Any, driver: Any, **more: Any) -> tuple[Deliberation, str]:
     return desk, desk.start_session("Why?", "subagent")["session_id"]
 
 
-@requirement("deliberation:nash:equilibrium")
+@pytest.mark.requirement("deliberation:nash:equilibrium")
 @pytest.mark.parametrize(
     ("payoffs", "expected"),
     [
@@ -57,7 +56,7 @@ def test_a_candidate_is_an_equilibrium_when_nobody_gains_more_than_epsilon_elsew
     assert equilibria(payoffs, 0.05) == expected
 
 
-@requirement("deliberation:nash:equilibrium")
+@pytest.mark.requirement("deliberation:nash:equilibrium")
 @given(
     st.integers(1, 5).flatmap(
         lambda n: st.lists(st.lists(st.floats(0, 1), min_size=n, max_size=n), min_size=n, max_size=n)
@@ -73,7 +72,7 @@ def test_switching_away_from_an_equilibrium_never_gains_and_away_from_any_other_
     assert select(range(len(payoffs)), [0.5] * len(payoffs)) == 0
 
 
-@requirement("deliberation:nash:begin-runs-a-round")
+@pytest.mark.requirement("deliberation:nash:begin-runs-a-round")
 def test_begin_then_commit_is_enough_when_the_group_agrees(build: Any, scripted: Any) -> None:
     driver = scripted(answers({"<candidate 0>": 0.2, "<candidate 1>": 0.9, "<candidate 2>": 0.3}))
     desk, session_id = nash_desk(build, driver)
@@ -88,7 +87,7 @@ def test_begin_then_commit_is_enough_when_the_group_agrees(build: Any, scripted:
     assert desk.commit_subagent_thought(session_id)["converged_reason"] == "equilibrium"
 
 
-@requirement("deliberation:nash:improvement")
+@pytest.mark.requirement("deliberation:nash:improvement")
 def test_without_an_equilibrium_specialists_improve_until_the_rounds_are_used(
     build: Any, scripted: Any
 ) -> None:
@@ -111,7 +110,7 @@ def test_without_an_equilibrium_specialists_improve_until_the_rounds_are_used(
     assert desk.advance_subagent_round(session_id)["code"] == "round_budget_exhausted"
 
 
-@requirement("deliberation:nash:weights")
+@pytest.mark.requirement("deliberation:nash:weights")
 def test_a_heavier_voice_decides_between_candidates_in_its_stage() -> None:
     brief = Brief("t", "q", "Analysis", "", "", "", "", 0, ("Analysis", "Skeptic"), (1.5, 1.0))
     game = NashRound(brief, [])
@@ -125,7 +124,7 @@ def test_a_heavier_voice_decides_between_candidates_in_its_stage() -> None:
     assert outcome[1].utility_vector.mean == pytest.approx((1.5 * 0.9 + 0.2) / 2.5)
 
 
-@requirement("deliberation:nash:unreadable")
+@pytest.mark.requirement("deliberation:nash:unreadable")
 def test_an_unreadable_rating_is_asked_for_again_and_then_fails_the_round_without_loss(
     build: Any, scripted: Any
 ) -> None:
@@ -151,7 +150,7 @@ def test_an_unreadable_rating_is_asked_for_again_and_then_fails_the_round_withou
     )
 
 
-@requirement("deliberation:nash:unreadable")
+@pytest.mark.requirement("deliberation:nash:unreadable")
 def test_a_dead_endpoint_is_an_adapter_error_and_the_caller_can_play_by_hand(
     build: Any, scripted: Any
 ) -> None:
@@ -164,7 +163,7 @@ def test_a_dead_endpoint_is_an_adapter_error_and_the_caller_can_play_by_hand(
     assert desk.commit_subagent_thought(session_id)["ok"]
 
 
-@requirement("deliberation:nash:unreadable")
+@pytest.mark.requirement("deliberation:nash:unreadable")
 def test_a_round_is_not_stored_when_the_thought_changed_while_models_were_thinking(
     build: Any, scripted: Any
 ) -> None:
@@ -206,7 +205,7 @@ class Endpoints:
         return rated((len(task.id) * 7 % 10) / 10) if task.kind == "rate" else f"answer to {task.id}"
 
 
-@requirement("deliberation:nash:endpoints")
+@pytest.mark.requirement("deliberation:nash:endpoints")
 def test_several_endpoints_work_at_once_and_one_in_sequence_with_the_same_result(build: Any) -> None:
     documents = []
     for urls in (["http://a"], ["http://a", "http://b", "http://c"]):
@@ -220,7 +219,7 @@ def test_several_endpoints_work_at_once_and_one_in_sequence_with_the_same_result
     assert documents[0] == documents[1]
 
 
-@requirement("deliberation:nash:endpoints")
+@pytest.mark.requirement("deliberation:nash:endpoints")
 @pytest.mark.parametrize("fallback", [True, False])
 def test_what_a_dead_endpoint_fails_at_is_tried_on_the_others_if_configured(fallback: bool) -> None:
     completer = Endpoints(frozenset({"http://a"}))

@@ -16,7 +16,6 @@ from treewright.deliberate.utility import DIMENSIONS
 from treewright.errors import ModelError
 from treewright.performers.necort import NecortNegotiator, fault_of, vendored_checkout
 
-requirement = pytest.mark.requirement
 STAND_IN = str(Path(__file__).parents[2] / "fixtures" / "necort_stand_in")
 ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "m", 5.0, True)
 
@@ -44,7 +43,7 @@ def run(model: Model, checkout: str = STAND_IN, endpoints: Sequence[Endpoint] = 
     return NecortNegotiator(model).negotiate("Which cache?", 3, endpoints, checkout)
 
 
-@requirement("deliberation:necort:round")
+@pytest.mark.requirement("deliberation:necort:round")
 def test_one_round_gives_rated_candidates_and_the_cores_choice() -> None:
     model = Model({"answer 0.7": "4", "answer 0.8": "9", "answer 0.9": "6"})
     found = run(model)
@@ -54,7 +53,7 @@ def test_one_round_gives_rated_candidates_and_the_cores_choice() -> None:
     assert len(model.calls) == 3 + 6, "one round: three answers, six ratings, nothing else"
 
 
-@requirement("deliberation:necort:endpoint")
+@pytest.mark.requirement("deliberation:necort:endpoint")
 def test_only_messages_and_temperature_reach_the_configured_endpoints() -> None:
     other = Endpoint("http://127.0.0.1:2/v1", "m", 5.0, False)
     model = Model({"answer": "7"})
@@ -63,13 +62,13 @@ def test_only_messages_and_temperature_reach_the_configured_endpoints() -> None:
     assert all(set(message) == {"role", "content"} for messages, _, _ in model.calls for message in messages)
 
 
-@requirement("deliberation:necort:stdout")
+@pytest.mark.requirement("deliberation:necort:stdout")
 def test_the_core_writes_nothing_to_the_standard_output(capfd: pytest.CaptureFixture[str]) -> None:
     run(Model({"answer": "7"}))
     assert capfd.readouterr() == ("", "")
 
 
-@requirement("deliberation:necort:unedited")
+@pytest.mark.requirement("deliberation:necort:unedited")
 def test_importing_the_core_leaves_no_modules_or_paths_behind() -> None:
     before_modules, before_path = set(sys.modules), list(sys.path)
     run(Model({"answer": "7"}))
@@ -78,7 +77,7 @@ def test_importing_the_core_leaves_no_modules_or_paths_behind() -> None:
     assert sys.path == before_path
 
 
-@requirement("deliberation:necort:ratings")
+@pytest.mark.requirement("deliberation:necort:ratings")
 @pytest.mark.parametrize(
     ("said", "rating"),
     [("8 of 10", 0.8), ("**7**/10", 0.7), ("<think>10?</think> 3", 0.3), ("Score: 10", 1.0)],
@@ -87,7 +86,7 @@ def test_a_rating_is_the_first_number_of_the_reply(said: str, rating: float) -> 
     assert run(Model({"answer": said})).ratings == pytest.approx([rating] * 3)
 
 
-@requirement("deliberation:necort:ratings")
+@pytest.mark.requirement("deliberation:necort:ratings")
 @pytest.mark.parametrize("said", ["excellent", "85"])
 def test_a_rating_that_is_none_is_a_failure_and_not_a_neutral_value(said: str) -> None:
     with pytest.raises(ModelError) as caught:
@@ -95,7 +94,7 @@ def test_a_rating_that_is_none_is_a_failure_and_not_a_neutral_value(said: str) -
     assert caught.value.code == "model_bad_response"
 
 
-@requirement("deliberation:necort:equilibrium-honest")
+@pytest.mark.requirement("deliberation:necort:equilibrium-honest")
 def test_a_choice_by_average_is_not_called_an_equilibrium() -> None:
     class Split(Model):
         def __call__(self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint) -> str:
@@ -110,7 +109,7 @@ def test_a_choice_by_average_is_not_called_an_equilibrium() -> None:
     assert 0 <= found.selected < 3
 
 
-@requirement("deliberation:necort:off-the-event-loop")
+@pytest.mark.requirement("deliberation:necort:off-the-event-loop")
 def test_the_blocking_core_runs_off_the_event_loop() -> None:
     model = Model({"answer": "7"})
     loop_threads: set[int] = set()
@@ -123,7 +122,7 @@ def test_the_blocking_core_runs_off_the_event_loop() -> None:
     assert not model.threads & loop_threads
 
 
-@requirement("deliberation:necort:failed-call")
+@pytest.mark.requirement("deliberation:necort:failed-call")
 def test_a_failed_call_is_raised_and_never_becomes_an_answer() -> None:
     def dead(_messages: Any, _temperature: float, _endpoint: Endpoint) -> str:
         raise ModelError("model_unreachable", "the endpoint is down")
@@ -141,7 +140,7 @@ BROKEN = {
 }
 
 
-@requirement("deliberation:necort:absent-or-broken")
+@pytest.mark.requirement("deliberation:necort:absent-or-broken")
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_core_is_told_and_does_not_crash(tmp_path: Path, case: str) -> None:
     (tmp_path / "recursive_thinking_ai.py").write_text("", encoding="utf-8")
@@ -152,7 +151,7 @@ def test_a_broken_core_is_told_and_does_not_crash(tmp_path: Path, case: str) -> 
     assert "recursive_thinking_ai" not in sys.modules
 
 
-@requirement("deliberation:necort:absent-or-broken")
+@pytest.mark.requirement("deliberation:necort:absent-or-broken")
 def test_an_absent_core_is_told(tmp_path: Path) -> None:
     assert fault_of(str(tmp_path)) == "The necort core is not there."
     assert fault_of(STAND_IN) == ""
@@ -166,7 +165,7 @@ def necort_desk(
     return desk, desk.start_session("Which cache?", "subagent")["session_id"]
 
 
-@requirement("deliberation:necort:dimensions")
+@pytest.mark.requirement("deliberation:necort:dimensions")
 def test_the_blended_rating_fills_three_dimensions_and_the_gate_is_correctness(build: Any) -> None:
     desk, session_id = necort_desk(build, Model({"answer 0.7": "4", "answer 0.8": "9", "answer 0.9": "6"}))
     reply = desk.begin_subagent_thought(session_id)
@@ -182,7 +181,7 @@ def test_the_blended_rating_fills_three_dimensions_and_the_gate_is_correctness(b
     assert desk.commit_subagent_thought(session_id)["ok"]
 
 
-@requirement("deliberation:necort:rounds-capped")
+@pytest.mark.requirement("deliberation:necort:rounds-capped")
 def test_rounds_are_capped_by_us_and_seeded_with_the_winner(build: Any) -> None:
     model = Model({"answer 0.7": "4", "answer 0.8": "6", "answer 0.9": "5"})
     desk, session_id = necort_desk(build, model)
@@ -193,7 +192,7 @@ def test_rounds_are_capped_by_us_and_seeded_with_the_winner(build: Any) -> None:
     assert "answer 0.8" in model.calls[9][0][-1]["content"]
 
 
-@requirement("deliberation:necort:absent-or-broken")
+@pytest.mark.requirement("deliberation:necort:absent-or-broken")
 def test_without_the_core_the_tools_name_the_manual_path(build: Any, tmp_path: Path) -> None:
     desk, session_id = necort_desk(build, Model({}), str(tmp_path))
     reply = desk.begin_subagent_thought(session_id)
@@ -203,7 +202,7 @@ def test_without_the_core_the_tools_name_the_manual_path(build: Any, tmp_path: P
 
 
 @pytest.mark.may_skip_in_ci("the pinned core is a submodule that a clone without network does not have")
-@requirement("deliberation:necort:pinned-core")
+@pytest.mark.requirement("deliberation:necort:pinned-core")
 def test_the_pinned_core_itself_runs_a_round(capfd: pytest.CaptureFixture[str]) -> None:
     if not (vendored_checkout() / "nash_recursive_thinking.py").is_file():
         pytest.skip("vendor/necort is not fetched; see docs/necort_deps.md")

@@ -13,8 +13,6 @@ from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.guidance import Situation
 from treewright.deliberate.utility import DIMENSIONS
 
-requirement = pytest.mark.requirement
-
 LOW = dict.fromkeys(DIMENSIONS, 0.5)
 HIGH = dict.fromkeys(DIMENSIONS, 0.9)
 T1, T2, T3 = "a" * 30, "b" * 30, "c" * 30
@@ -122,7 +120,7 @@ def reach(desk: Deliberation, mode: str | None, steps: list[Step]) -> str:
     return session_id
 
 
-@requirement("deliberation:guidance:truth-table")
+@pytest.mark.requirement("deliberation:guidance:truth-table")
 @pytest.mark.parametrize(("mode", "engine", "steps", "situation", "tool", "arguments"), TABLE)
 def test_next_action_names_the_exact_tool_for_every_state(
     build: Any,
@@ -147,13 +145,13 @@ def test_next_action_names_the_exact_tool_for_every_state(
         assert reply["directive"]
 
 
-@requirement("deliberation:guidance:truth-table")
+@pytest.mark.requirement("deliberation:guidance:truth-table")
 def test_the_table_covers_every_situation() -> None:
     elsewhere = {"subagent_round"}  # a new process finds a thought whose first round never ran; see below
     assert {row[3] for row in TABLE} | elsewhere == set(Situation.__args__)  # type: ignore[attr-defined]
 
 
-@requirement("deliberation:guidance:truth-table")
+@pytest.mark.requirement("deliberation:guidance:truth-table")
 def test_a_round_that_was_interrupted_is_run_by_whoever_takes_the_session_up(
     build: Any, scripted: Any
 ) -> None:
@@ -171,7 +169,7 @@ def test_a_round_that_was_interrupted_is_run_by_whoever_takes_the_session_up(
     assert up.advance_subagent_round(session_id)["converged"] is True
 
 
-@requirement("deliberation:guidance:truth-table")
+@pytest.mark.requirement("deliberation:guidance:truth-table")
 @pytest.mark.parametrize(("mode", "engine", "steps", "situation", "tool", "arguments"), TABLE)
 def test_asking_changes_nothing_and_the_tool_it_names_is_taken(
     build: Any,
@@ -215,7 +213,7 @@ def follow(desk: Deliberation, session_id: str, scores: dict[str, float]) -> int
     raise AssertionError("following next_action does not end")
 
 
-@requirement("deliberation:guidance:ends-finalized")
+@pytest.mark.requirement("deliberation:guidance:ends-finalized")
 @pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(("mode", "engine", "steps"), [row[:3] for row in TABLE])
 def test_following_it_blindly_from_any_state_ends_in_a_finalised_session(
@@ -253,7 +251,7 @@ CALLS = [
 ]
 
 
-@requirement("deliberation:guidance:ends-finalized")
+@pytest.mark.requirement("deliberation:guidance:ends-finalized")
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     mode=st.sampled_from([None, "serial", "subagent"]),

@@ -10,8 +10,6 @@ from treewright.deliberate.session import CritiqueRound
 from treewright.deliberate.stages import lens_rotation, stage_table
 from treewright.deliberate.utility import DIMENSIONS
 
-requirement = pytest.mark.requirement
-
 TEXTS = [
     "Caching answers most reads without touching the disk at all.",
     "Measure first: of ten calls nine only read, so a cache with a short lifetime pays.",
@@ -28,7 +26,7 @@ def run_round(desk: Deliberation, session_id: str, text: str, score: float) -> d
     return desk.score_current_thought(session_id, dict.fromkeys(DIMENSIONS, score))
 
 
-@requirement("deliberation:serial:max-rounds")
+@pytest.mark.requirement("deliberation:serial:max-rounds")
 def test_a_thought_that_keeps_improving_ends_at_max_rounds_flagged(start: Any, desk: Deliberation) -> None:
     session_id = start()
     desk.begin_thought(session_id, TEXTS[0])
@@ -42,7 +40,7 @@ def test_a_thought_that_keeps_improving_ends_at_max_rounds_flagged(start: Any, d
     assert (committed["converged_reason"], committed["flagged"]) == ("max_rounds", True)
 
 
-@requirement("deliberation:serial:fixed-point")
+@pytest.mark.requirement("deliberation:serial:fixed-point")
 def test_a_refinement_that_barely_differs_is_a_fixed_point_even_at_max_rounds(
     start: Any, desk: Deliberation
 ) -> None:
@@ -52,7 +50,7 @@ def test_a_refinement_that_barely_differs_is_a_fixed_point_even_at_max_rounds(
     assert run_round(desk, session_id, text[:95] + "y" * 5, 0.5)["converged_reason"] == "fixed_point"
 
 
-@requirement("deliberation:serial:fixed-point")
+@pytest.mark.requirement("deliberation:serial:fixed-point")
 def test_a_refinement_is_compared_with_the_one_before_and_not_with_the_draft(
     start: Any, desk: Deliberation
 ) -> None:
@@ -63,7 +61,7 @@ def test_a_refinement_is_compared_with_the_one_before_and_not_with_the_draft(
     assert run_round(desk, session_id, TEXTS[0] + "!", 0.8)["converged_reason"] == "fixed_point"
 
 
-@requirement("deliberation:serial:diminishing-returns")
+@pytest.mark.requirement("deliberation:serial:diminishing-returns")
 @pytest.mark.parametrize(
     ("scores", "reason"),
     [
@@ -82,7 +80,7 @@ def test_two_rounds_in_a_row_below_the_threshold_end_a_thought(
     assert [one["converged_reason"] for one in replies] == [None, None, reason]
 
 
-@requirement("deliberation:serial:diminishing-returns")
+@pytest.mark.requirement("deliberation:serial:diminishing-returns")
 def test_diminishing_returns_come_before_max_rounds(start: Any, desk: Deliberation) -> None:
     session_id = start()
     desk.begin_thought(session_id, TEXTS[0])
@@ -90,7 +88,7 @@ def test_diminishing_returns_come_before_max_rounds(start: Any, desk: Deliberati
     assert (last["converged_reason"], last["flagged"]) == ("diminishing_returns", False)
 
 
-@requirement("deliberation:serial:scores")
+@pytest.mark.requirement("deliberation:serial:scores")
 def test_missing_dimensions_are_neutral_on_the_first_round_and_carried_after_it(
     start: Any, desk: Deliberation
 ) -> None:
@@ -113,7 +111,7 @@ def test_missing_dimensions_are_neutral_on_the_first_round_and_carried_after_it(
     assert second["delta"] == pytest.approx(0.2 / 7, abs=1e-4)
 
 
-@requirement("deliberation:serial:lenses")
+@pytest.mark.requirement("deliberation:serial:lenses")
 @pytest.mark.parametrize(
     ("stage", "first", "second"),
     [
@@ -133,7 +131,7 @@ def test_a_stage_tries_its_own_lenses_first_and_then_the_rest_in_order(
     assert rotation[2:] == [name for name in order if name not in (first, second)]
 
 
-@requirement("deliberation:serial:lenses")
+@pytest.mark.requirement("deliberation:serial:lenses")
 def test_each_round_uses_another_lens_and_a_named_one_is_used(start: Any, desk: Deliberation) -> None:
     session_id = start(stages="Analysis, Conclusion")
     desk.begin_thought(session_id, TEXTS[0])
@@ -148,7 +146,7 @@ def test_each_round_uses_another_lens_and_a_named_one_is_used(start: Any, desk: 
     assert desk.critique_current_thought(session_id, "Steel Man")["lens"] == "steel_man"
 
 
-@requirement("deliberation:serial:lenses")
+@pytest.mark.requirement("deliberation:serial:lenses")
 def test_lenses_that_a_user_dropped_in_are_used_after_the_configured_ones(
     build: Callable[..., Deliberation],
 ) -> None:
@@ -160,7 +158,7 @@ def test_lenses_that_a_user_dropped_in_are_used_after_the_configured_ones(
     assert empty.critique_current_thought(session_id)["code"] == "unknown_lens"
 
 
-@requirement("deliberation:serial:fast-mode")
+@pytest.mark.requirement("deliberation:serial:fast-mode")
 def test_fast_mode_is_one_round_a_thought(start: Any, desk: Deliberation) -> None:
     session_id = start(overrides="serial.fast_mode=yes")
     desk.begin_thought(session_id, TEXTS[0])
@@ -204,7 +202,7 @@ STEPS: dict[str, tuple[str, tuple[object, ...]]] = {
 }
 
 
-@requirement("deliberation:serial:sequencing")
+@pytest.mark.requirement("deliberation:serial:sequencing")
 @pytest.mark.parametrize(("before", "then", "code", "next_tool"), SEQUENCE)
 def test_a_tool_out_of_order_answers_a_code_and_the_next_tool_and_changes_nothing(
     start: Any,
@@ -229,7 +227,7 @@ def test_a_tool_out_of_order_answers_a_code_and_the_next_tool_and_changes_nothin
     assert desk.export_session(session_id)["session_json"] == document
 
 
-@requirement("deliberation:serial:sequencing")
+@pytest.mark.requirement("deliberation:serial:sequencing")
 def test_asking_for_the_lens_twice_hands_out_the_same_one_again(start: Any, desk: Deliberation) -> None:
     session_id = start()
     desk.begin_thought(session_id, "x")
@@ -238,7 +236,7 @@ def test_asking_for_the_lens_twice_hands_out_the_same_one_again(start: Any, desk
     assert len(desk.resume_session(session_id)["current_thought"]["critique_rounds"]) == 1
 
 
-@requirement("deliberation:model:phase-derived")
+@pytest.mark.requirement("deliberation:model:phase-derived")
 def test_nothing_about_the_step_is_stored_beside_the_rounds() -> None:
     assert set(CritiqueRound.model_fields) == {
         "round_index",
@@ -249,7 +247,7 @@ def test_nothing_about_the_step_is_stored_beside_the_rounds() -> None:
     }
 
 
-@requirement("deliberation:serial:commit")
+@pytest.mark.requirement("deliberation:serial:commit")
 def test_a_committed_thought_holds_the_last_refinement_and_keeps_the_draft(
     start: Any, desk: Deliberation
 ) -> None:

@@ -16,8 +16,6 @@ from treewright.deliberate.engine import Deliberation
 from treewright.store.index import Index
 from treewright.store.paths import find_root
 
-requirement = pytest.mark.requirement
-
 
 def file_store() -> FileSessionStore:
     root = find_root()
@@ -37,7 +35,7 @@ def begun(desk: Deliberation, **more: Any) -> tuple[str, Path]:
     return str(reply["session_id"]), Path(reply["save_path"])
 
 
-@requirement("deliberation:lifecycle:finalize")
+@pytest.mark.requirement("deliberation:lifecycle:finalize")
 def test_finalizing_answers_the_path_and_the_line_to_read_to_the_user(filed: Deliberation) -> None:
     session_id, path = begun(filed)
     reply = filed.finalize_session(session_id)
@@ -49,7 +47,7 @@ def test_finalizing_answers_the_path_and_the_line_to_read_to_the_user(filed: Del
     assert filed.finalize_session(session_id)["ok"]
 
 
-@requirement("deliberation:lifecycle:finalized-refuses")
+@pytest.mark.requirement("deliberation:lifecycle:finalized-refuses")
 @pytest.mark.parametrize(
     "name", ["begin_thought", "critique_current_thought", "commit_thought", "advance_stage"]
 )
@@ -62,7 +60,7 @@ def test_a_finalised_session_refuses_thought_tools(filed: Deliberation, name: st
     assert (reply["code"], reply["next_tool"]) == ("session_finalized", "start_session")
 
 
-@requirement("deliberation:lifecycle:keep")
+@pytest.mark.requirement("deliberation:lifecycle:keep")
 def test_keeping_is_recorded_and_touches_no_other_file(filed: Deliberation) -> None:
     session_id, path = begun(filed)
     filed.finalize_session(session_id)
@@ -72,7 +70,7 @@ def test_keeping_is_recorded_and_touches_no_other_file(filed: Deliberation) -> N
     assert json.loads(path.read_text(encoding="utf-8"))["decisions"][0]["action"] == "keep_here"
 
 
-@requirement("deliberation:lifecycle:move")
+@pytest.mark.requirement("deliberation:lifecycle:move")
 def test_a_session_moves_in_any_status_repeatedly_and_stays_usable(
     filed: Deliberation, tmp_path: Path
 ) -> None:
@@ -96,7 +94,7 @@ def test_a_session_moves_in_any_status_repeatedly_and_stays_usable(
     assert sorted(child.name for child in second.iterdir()) == ["one.json"]
 
 
-@requirement("deliberation:lifecycle:move-other-file-system")
+@pytest.mark.requirement("deliberation:lifecycle:move-other-file-system")
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no second file system here")
 def test_a_session_moves_to_another_file_system(filed: Deliberation, isolated_home: Path) -> None:
     session_id, path = begun(filed)
@@ -131,7 +129,7 @@ MOVES: dict[str, tuple[Callable[[Path, Path], str], str]] = {
 }
 
 
-@requirement("deliberation:lifecycle:move-codes")
+@pytest.mark.requirement("deliberation:lifecycle:move-codes")
 @pytest.mark.parametrize("case", MOVES)
 def test_a_move_that_cannot_be_made_has_a_code_and_leaves_the_original(
     filed: Deliberation, tmp_path: Path, case: str
@@ -148,7 +146,7 @@ def test_a_move_that_cannot_be_made_has_a_code_and_leaves_the_original(
         assert Path(target).read_text(encoding="utf-8") == "mine"
 
 
-@requirement("deliberation:lifecycle:move-codes")
+@pytest.mark.requirement("deliberation:lifecycle:move-codes")
 def test_a_folder_that_cannot_be_written_to_is_refused(
     filed: Deliberation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +160,7 @@ def test_a_folder_that_cannot_be_written_to_is_refused(
     assert path.is_file()
 
 
-@requirement("deliberation:lifecycle:move-force")
+@pytest.mark.requirement("deliberation:lifecycle:move-force")
 @pytest.mark.parametrize("force", [True, "true", "yes", 1])
 def test_force_replaces_what_is_there(filed: Deliberation, tmp_path: Path, force: object) -> None:
     session_id, path = begun(filed)
@@ -172,7 +170,7 @@ def test_force_replaces_what_is_there(filed: Deliberation, tmp_path: Path, force
     assert not path.exists()
 
 
-@requirement("deliberation:lifecycle:move-crash")
+@pytest.mark.requirement("deliberation:lifecycle:move-crash")
 def test_a_crash_between_copy_and_unlink_loses_nothing(
     filed: Deliberation, build: Any, tmp_path: Path
 ) -> None:
@@ -201,7 +199,7 @@ def test_a_crash_between_copy_and_unlink_loses_nothing(
     assert again.critique_current_thought(session_id)["ok"]
 
 
-@requirement("deliberation:lifecycle:clear")
+@pytest.mark.requirement("deliberation:lifecycle:clear")
 def test_clearing_archives_and_resuming_brings_back_and_purging_deletes(filed: Deliberation) -> None:
     session_id, path = begun(filed)
     assert filed.clear_session(session_id)["ok"]
@@ -215,7 +213,7 @@ def test_clearing_archives_and_resuming_brings_back_and_purging_deletes(filed: D
     assert (gone["code"], gone["next_tool"]) == ("session_not_found", "list_sessions")
 
 
-@requirement("deliberation:store:recover")
+@pytest.mark.requirement("deliberation:store:recover")
 def test_a_damaged_file_is_recovered_from_the_one_kept_beside_it_and_the_user_told(
     filed: Deliberation, build: Any
 ) -> None:
@@ -230,7 +228,7 @@ def test_a_damaged_file_is_recovered_from_the_one_kept_beside_it_and_the_user_to
     assert "note" not in other.resume_session(session_id)
 
 
-@requirement("deliberation:store:recover")
+@pytest.mark.requirement("deliberation:store:recover")
 @pytest.mark.parametrize("content", [b"", b"\x00\x01", b'{"id": 1}', b"[]"])
 def test_a_file_that_cannot_be_read_answers_a_directive_and_is_left_alone(
     filed: Deliberation, build: Any, content: bytes
@@ -243,14 +241,14 @@ def test_a_file_that_cannot_be_read_answers_a_directive_and_is_left_alone(
     assert path.read_bytes() == content
 
 
-@requirement("deliberation:store:file-gone")
+@pytest.mark.requirement("deliberation:store:file-gone")
 def test_a_file_that_is_gone_answers_a_directive(filed: Deliberation) -> None:
     session_id, path = begun(filed)
     path.unlink()
     assert filed.next_action(session_id)["code"] == "document_missing"
 
 
-@requirement("deliberation:store:failed-write")
+@pytest.mark.requirement("deliberation:store:failed-write")
 def test_memory_does_not_run_ahead_of_a_disk_that_refuses(
     filed: Deliberation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,7 +267,7 @@ def test_memory_does_not_run_ahead_of_a_disk_that_refuses(
     assert filed.next_action(session_id)["situation"] == "serial_critique"
 
 
-@requirement("deliberation:store:other-process-writes")
+@pytest.mark.requirement("deliberation:store:other-process-writes")
 def test_what_another_process_wrote_is_seen_and_built_on(filed: Deliberation, build: Any) -> None:
     session_id, _ = begun(filed)
     other = build(store=file_store())
@@ -279,7 +277,7 @@ def test_what_another_process_wrote_is_seen_and_built_on(filed: Deliberation, bu
     assert other.next_action(session_id)["situation"] == "serial_refine"
 
 
-@requirement("deliberation:store:concurrent-writers")
+@pytest.mark.requirement("deliberation:store:concurrent-writers")
 def test_mutations_of_several_threads_are_all_kept(filed: Deliberation) -> None:
     session_id, path = begun(filed)
     replies: list[dict[str, Any]] = []
@@ -316,7 +314,7 @@ for number in range(int(sys.argv[2])):
 """
 
 
-@requirement("deliberation:store:concurrent-writers")
+@pytest.mark.requirement("deliberation:store:concurrent-writers")
 @pytest.mark.parametrize(("processes", "mutations"), [(4, 25), pytest.param(8, 200, marks=pytest.mark.slow)])
 def test_mutations_of_several_processes_are_all_kept(
     filed: Deliberation, processes: int, mutations: int
@@ -332,7 +330,7 @@ def test_mutations_of_several_processes_are_all_kept(
     assert filed.resume_session(session_id)["ok"]
 
 
-@requirement("deliberation:store:index-rebuilt")
+@pytest.mark.requirement("deliberation:store:index-rebuilt")
 def test_a_damaged_index_is_rebuilt_from_the_sessions(filed: Deliberation, build: Any) -> None:
     session_id, _ = begun(filed)
     find_root().index.write_text("{", encoding="utf-8")

@@ -9,8 +9,6 @@ from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.stages import specialist_weight
 from treewright.deliberate.utility import DIMENSIONS
 
-requirement = pytest.mark.requirement
-
 
 def scores(value: float) -> dict[str, float]:
     return dict.fromkeys(DIMENSIONS, value)
@@ -26,7 +24,7 @@ def play(
     return reply
 
 
-@requirement("deliberation:manual:prompts")
+@pytest.mark.requirement("deliberation:manual:prompts")
 def test_each_specialist_gets_its_own_prompt_in_turn(start: Any, desk: Deliberation) -> None:
     session_id = start("subagent")
     reply = desk.begin_subagent_thought(session_id, prompt_focus="cost of staleness")
@@ -42,7 +40,7 @@ def test_each_specialist_gets_its_own_prompt_in_turn(start: Any, desk: Deliberat
         assert "Signs of unstated_assumption." in prompt, "the stage's lenses scaffold the prompt"
 
 
-@requirement("deliberation:manual:weights")
+@pytest.mark.requirement("deliberation:manual:weights")
 def test_a_voice_weighs_more_in_its_own_stage() -> None:
     weights = {(stage, role): specialist_weight(stage, role) for stage in ("Analysis", "Synthesis", "Research") for role in ("Analysis", "Creativity", "Skeptic")}  # fmt: skip
     assert weights.pop(("Analysis", "Analysis")) == 1.5
@@ -50,7 +48,7 @@ def test_a_voice_weighs_more_in_its_own_stage() -> None:
     assert set(weights.values()) == {1.0}
 
 
-@requirement("deliberation:manual:selection")
+@pytest.mark.requirement("deliberation:manual:selection")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [([0.4, 0.9, 0.5], "candidate 1"), ([0.6, 0.6, 0.6], "candidate 0"), ([0.1, 0.2, 0.2], "candidate 1")],
@@ -63,7 +61,7 @@ def test_the_highest_mean_wins_and_of_equals_the_earliest(
     assert play(desk, session_id, values)["candidate"] == expected
 
 
-@requirement("deliberation:manual:gate")
+@pytest.mark.requirement("deliberation:manual:gate")
 @pytest.mark.parametrize(("value", "met"), [(0.75, True), (0.749, False)])
 def test_the_gate_is_the_mean_at_the_threshold(
     start: Any, desk: Deliberation, value: float, met: bool
@@ -75,7 +73,7 @@ def test_the_gate_is_the_mean_at_the_threshold(
     assert reply["next_tool"] == ("commit_subagent_thought" if met else "advance_subagent_round")
 
 
-@requirement("deliberation:manual:rounds")
+@pytest.mark.requirement("deliberation:manual:rounds")
 def test_the_winner_of_a_round_seeds_the_next_until_the_rounds_are_used(
     start: Any, desk: Deliberation
 ) -> None:
@@ -94,7 +92,7 @@ def test_the_winner_of_a_round_seeds_the_next_until_the_rounds_are_used(
     assert "the first text" in markdown
 
 
-@requirement("deliberation:manual:commit")
+@pytest.mark.requirement("deliberation:manual:commit")
 def test_begin_then_commit_is_enough_when_the_thought_has_a_text(start: Any, desk: Deliberation) -> None:
     session_id = start("subagent")
     desk.begin_subagent_thought(session_id, "a text")
@@ -102,7 +100,7 @@ def test_begin_then_commit_is_enough_when_the_thought_has_a_text(start: Any, des
     assert (reply["ok"], reply["converged_reason"], reply["next_tool"]) == (True, "unrated", "advance_stage")
 
 
-@requirement("deliberation:subagent:codes")
+@pytest.mark.requirement("deliberation:subagent:codes")
 def test_the_codes_of_subagent_mode_name_the_next_tool(start: Any, desk: Deliberation) -> None:
     session_id = start("subagent")
     for name in ("advance_subagent_round", "inspect_utility_matrix", "commit_subagent_thought"):
@@ -124,7 +122,7 @@ def test_the_codes_of_subagent_mode_name_the_next_tool(start: Any, desk: Deliber
     assert (open_round["code"], open_round["role"]) == ("round_open", "Creativity")
 
 
-@requirement("deliberation:manual:all-seven")
+@pytest.mark.requirement("deliberation:manual:all-seven")
 def test_all_seven_dimensions_are_asked_for_and_nothing_is_recorded_without_them(
     start: Any, desk: Deliberation
 ) -> None:
@@ -136,7 +134,7 @@ def test_all_seven_dimensions_are_asked_for_and_nothing_is_recorded_without_them
     assert desk.inspect_utility_matrix(session_id)["matrix"] == []
 
 
-@requirement("deliberation:manual:all-seven")
+@pytest.mark.requirement("deliberation:manual:all-seven")
 def test_the_same_candidate_from_two_specialists_is_kept_and_told(start: Any, desk: Deliberation) -> None:
     session_id = start("subagent")
     desk.begin_subagent_thought(session_id)
@@ -144,7 +142,7 @@ def test_the_same_candidate_from_two_specialists_is_kept_and_told(start: Any, de
     assert desk.advance_subagent_round(session_id, "same", scores(0.5))["same_as"] == ["Analysis"]
 
 
-@requirement("deliberation:subagent:inspect")
+@pytest.mark.requirement("deliberation:subagent:inspect")
 def test_the_matrix_shows_every_candidate_on_all_dimensions(start: Any, desk: Deliberation) -> None:
     session_id = start("subagent")
     desk.begin_subagent_thought(session_id)
@@ -158,7 +156,7 @@ def test_the_matrix_shows_every_candidate_on_all_dimensions(start: Any, desk: De
     assert reply["next_tool"] == "advance_subagent_round"
 
 
-@requirement("deliberation:subagent:no-endpoint")
+@pytest.mark.requirement("deliberation:subagent:no-endpoint")
 @pytest.mark.parametrize("engine", ["nash", "necort"])
 def test_without_an_endpoint_the_thought_is_begun_and_the_manual_path_named(
     start: Any, desk: Deliberation, engine: str
@@ -172,7 +170,7 @@ def test_without_an_endpoint_the_thought_is_begun_and_the_manual_path_named(
     assert desk.commit_subagent_thought(session_id)["ok"]
 
 
-@requirement("deliberation:manual:config")
+@pytest.mark.requirement("deliberation:manual:config")
 def test_the_specialists_are_configurable(build: Callable[..., Deliberation]) -> None:
     desk = build({"subagent": {"agents": ["Economist", "Skeptic"]}})
     session_id = desk.start_session("Why?", "subagent")["session_id"]

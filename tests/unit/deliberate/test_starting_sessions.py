@@ -12,8 +12,6 @@ from treewright.deliberate.settings import DeliberationSettings, for_session, sp
 from treewright.deliberate.toolcard import tool_cards
 from treewright.deliberate.utility import Utility
 
-requirement = pytest.mark.requirement
-
 THINKING_TOOLS: dict[str, dict[str, object]] = {
     "begin_thought": {"content": "x"},
     "critique_current_thought": {},
@@ -29,7 +27,7 @@ THINKING_TOOLS: dict[str, dict[str, object]] = {
 }
 
 
-@requirement("deliberation:start:mode-required")
+@pytest.mark.requirement("deliberation:start:mode-required")
 def test_a_session_without_a_mode_is_saved_and_asks_for_the_mode(desk: Deliberation) -> None:
     reply = desk.start_session("Why?")
     assert reply["code"] == "mode_required"
@@ -39,7 +37,7 @@ def test_a_session_without_a_mode_is_saved_and_asks_for_the_mode(desk: Deliberat
     assert [one["session_id"] for one in desk.list_sessions()["sessions"]] == [reply["session_id"]]
 
 
-@requirement("deliberation:start:one-gate")
+@pytest.mark.requirement("deliberation:start:one-gate")
 @pytest.mark.parametrize("name", THINKING_TOOLS)
 def test_every_thinking_tool_answers_the_same_directive_before_the_mode_is_set(
     desk: Deliberation, name: str
@@ -51,7 +49,7 @@ def test_every_thinking_tool_answers_the_same_directive_before_the_mode_is_set(
     assert reply["ok"] is False
 
 
-@requirement("deliberation:start:one-gate")
+@pytest.mark.requirement("deliberation:start:one-gate")
 def test_the_gated_tools_are_all_tools_that_think(desk: Deliberation) -> None:
     free = set(desk.tool_names()) - set(THINKING_TOOLS)
     session_id = desk.start_session("Why?")["session_id"]
@@ -66,7 +64,7 @@ def test_the_gated_tools_are_all_tools_that_think(desk: Deliberation) -> None:
             )
 
 
-@requirement("deliberation:start:mode-once")
+@pytest.mark.requirement("deliberation:start:mode-once")
 def test_the_mode_is_set_once_and_never_changes(desk: Deliberation) -> None:
     session_id = desk.start_session("Why?")["session_id"]
     assert desk.set_session_mode(session_id, "SERIAL")["next_tool"] == "begin_thought"
@@ -76,7 +74,7 @@ def test_the_mode_is_set_once_and_never_changes(desk: Deliberation) -> None:
     assert desk.resume_session(session_id)["mode"] == "serial"
 
 
-@requirement("deliberation:start:wrong-mode")
+@pytest.mark.requirement("deliberation:start:wrong-mode")
 def test_a_tool_of_the_other_mode_is_refused_with_the_right_next_tool(start: Any, desk: Deliberation) -> None:
     reply = desk.begin_subagent_thought(start("serial"))
     assert (reply["code"], reply["next_tool"]) == ("wrong_mode", "begin_thought")
@@ -84,7 +82,7 @@ def test_a_tool_of_the_other_mode_is_refused_with_the_right_next_tool(start: Any
     assert (reply["code"], reply["next_tool"]) == ("wrong_mode", "begin_subagent_thought")
 
 
-@requirement("deliberation:config:default-prompt-user")
+@pytest.mark.requirement("deliberation:config:default-prompt-user")
 def test_a_default_mode_is_only_taken_when_the_user_need_not_be_asked(
     build: Callable[..., Deliberation],
 ) -> None:
@@ -94,7 +92,7 @@ def test_a_default_mode_is_only_taken_when_the_user_need_not_be_asked(
     assert taken["mode"] == "serial"
 
 
-@requirement("deliberation:start:stages")
+@pytest.mark.requirement("deliberation:start:stages")
 def test_the_five_stages_are_the_default_and_can_be_replaced(desk: Deliberation) -> None:
     usual = desk.start_session("Why?", "serial")
     assert usual["stages"] == ["Problem Definition", "Research", "Analysis", "Synthesis", "Conclusion"]
@@ -102,7 +100,7 @@ def test_the_five_stages_are_the_default_and_can_be_replaced(desk: Deliberation)
     assert desk.start_session("Why?", "serial", '["Facts", "Choice"]')["stages"] == ["Facts", "Choice"]
 
 
-@requirement("deliberation:start:stages")
+@pytest.mark.requirement("deliberation:start:stages")
 @pytest.mark.parametrize("stages", ["A, B, a", ["A", "A"], "- A\n- B\n- A"])
 def test_two_stages_of_the_same_name_are_asked_about(desk: Deliberation, stages: object) -> None:
     reply = desk.start_session("Why?", "serial", stages)
@@ -110,7 +108,7 @@ def test_two_stages_of_the_same_name_are_asked_about(desk: Deliberation, stages:
     assert reply["parameter"] == "stages"
 
 
-@requirement("deliberation:stages:advance")
+@pytest.mark.requirement("deliberation:stages:advance")
 def test_a_stage_holds_several_thoughts_and_the_last_points_to_finalize(
     start: Any, desk: Deliberation
 ) -> None:
@@ -128,7 +126,7 @@ def test_a_stage_holds_several_thoughts_and_the_last_points_to_finalize(
     assert (refused["code"], refused["next_tool"]) == ("last_stage", "finalize_session")
 
 
-@requirement("deliberation:stages:advance")
+@pytest.mark.requirement("deliberation:stages:advance")
 def test_a_stage_is_not_left_while_a_thought_is_open(start: Any, desk: Deliberation) -> None:
     session_id = start()
     desk.begin_thought(session_id, "x")
@@ -136,7 +134,7 @@ def test_a_stage_is_not_left_while_a_thought_is_open(start: Any, desk: Deliberat
     assert (reply["code"], reply["next_tool"]) == ("uncommitted_exists", "critique_current_thought")
 
 
-@requirement("deliberation:start:overrides")
+@pytest.mark.requirement("deliberation:start:overrides")
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -151,7 +149,7 @@ def test_overrides_are_read_in_any_form(desk: Deliberation, overrides: object) -
     assert '"max_rounds":2' in desk.export_session(session_id)["session_json"]
 
 
-@requirement("deliberation:start:overrides")
+@pytest.mark.requirement("deliberation:start:overrides")
 @pytest.mark.parametrize(
     ("overrides", "code", "told"),
     [
@@ -172,7 +170,7 @@ def test_a_bad_override_is_refused_with_what_is_valid(
     assert desk.list_sessions()["sessions"] == []
 
 
-@requirement("deliberation:start:override-endpoint-keyless")
+@pytest.mark.requirement("deliberation:start:override-endpoint-keyless")
 def test_an_endpoint_that_a_session_chose_is_called_without_the_operators_key() -> None:
     operator = DeliberationSettings.model_validate({"subagent": {"endpoint": "http://mine/v1"}})
     session = for_session(operator, {"subagent": {"endpoints": ["http://mine/v1", "http://other/v1"]}})
@@ -182,7 +180,7 @@ def test_an_endpoint_that_a_session_chose_is_called_without_the_operators_key() 
     ]
 
 
-@requirement("deliberation:config:names")
+@pytest.mark.requirement("deliberation:config:names")
 def test_the_settings_have_the_names_and_defaults_of_the_contract() -> None:
     settings = DeliberationSettings()
     assert settings.modes.default_prompt_user is True
@@ -199,21 +197,21 @@ def test_the_settings_have_the_names_and_defaults_of_the_contract() -> None:
     assert settings.autopilot.enabled is False
 
 
-@requirement("deliberation:model:unknown-fields-refused")
+@pytest.mark.requirement("deliberation:model:unknown-fields-refused")
 @pytest.mark.parametrize("model", [Session, Thought, CritiqueRound, SpecialistRound, Utility])
 def test_unknown_fields_are_refused_everywhere(model: type) -> None:
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         model(surprise=1)
 
 
-@requirement("deliberation:model:utility")
+@pytest.mark.requirement("deliberation:model:utility")
 @pytest.mark.parametrize("value", [-0.01, 1.01, float("nan"), float("inf")])
 def test_a_utility_is_from_0_to_1(value: float) -> None:
     with pytest.raises(ValidationError):
         Utility(**{**dict.fromkeys(Utility.model_fields, 0.5), "novelty": value})
 
 
-@requirement("deliberation:resume:current-rounds-only")
+@pytest.mark.requirement("deliberation:resume:current-rounds-only")
 def test_resuming_answers_the_current_thoughts_rounds_and_no_others(start: Any, desk: Deliberation) -> None:
     session_id = start(overrides="serial.fast_mode=true")
     desk.begin_thought(session_id, "first")

@@ -112,7 +112,7 @@ class ForkedHost:
         )
 
     def _make(self, limits: Limits, iopub: bool = False) -> Live:
-        kernel = self.zygote.fork(limits)
+        kernel = self.zygote.fork(limits, lasting=iopub)
         try:
             kernel.wait_ready()
             client = LeanClient(kernel.connection, iopub=iopub)

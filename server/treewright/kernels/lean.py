@@ -68,7 +68,8 @@ class LeanClient:
             "store_history": not silent,
             "user_expressions": expressions or {},
             "allow_stdin": False,
-            "stop_on_error": True,
+            # Aborting would hit the next request, not one that is queued: one is sent at a time.
+            "stop_on_error": False,
         }
         return self.request("execute_request", content)
 

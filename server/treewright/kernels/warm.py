@@ -193,13 +193,16 @@ class Zygote:
                 )
         self.gives, self.missing = answer["gives"], answer["missing"]
 
-    def fork(self, limits: Limits, *, connection: dict[str, Any] | None = None) -> Forked:
+    def fork(
+        self, limits: Limits, *, connection: dict[str, Any] | None = None, lasting: bool = False
+    ) -> Forked:
         """Ask for a kernel; does not wait until it is ready.
 
         Args:
             limits: of its box.
             connection: Jupyter connection information to serve; None makes one with a new key, on sockets in
                 the kernel's own folder.
+            lasting: a kernel for people: its memory is limited from the start and it takes no checks.
 
         Raises:
             KernelError: the parent is gone and cannot be started again.
@@ -207,7 +210,7 @@ class Zygote:
         for attempt in (1, 2):
             self.start()
             try:
-                return self._ask(limits, connection, None)
+                return self._ask(limits, connection, None, lasting=lasting)
             except OSError as error:
                 if attempt == 2:
                     raise _unavailable(f"The kernel parent does not answer: {error}") from error
@@ -228,13 +231,21 @@ class Zygote:
                 ours.close()
                 raise _unavailable(f"The kernel parent does not answer: {error}") from error
 
-    def _ask(self, limits: Limits, connection: dict[str, Any] | None, further: list[int] | None) -> Forked:
+    def _ask(
+        self,
+        limits: Limits,
+        connection: dict[str, Any] | None,
+        further: list[int] | None,
+        *,
+        lasting: bool = False,
+    ) -> Forked:
         """Send a request with its descriptors.
 
         Args:
             limits: of the box.
             connection: what the kernel serves; None makes one.
             further: descriptors to hand over instead of a check channel.
+            lasting: see `fork`.
 
         Raises:
             OSError: the parent is gone.
@@ -253,6 +264,8 @@ class Zygote:
             "network": limits.network,
             "sealed": limits.sealed,
             "writable": folder.writable(),
+            "checks": not lasting,
+            "own_limits": {"memory_bytes": limits.memory_bytes} if lasting else None,
         }
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         out, out_w = os.pipe()

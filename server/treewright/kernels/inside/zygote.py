@@ -137,7 +137,9 @@ class Zygote:
             control.send(json.dumps({"ready": True}).encode())
             control.close()
 
-        names = {"__treewright__": _Entry(self, channels)} if channels else {}
+        if request.get("own_limits"):
+            self.guard.limit_process(request["own_limits"])
+        names = {"__treewright__": _Entry(self, channels)} if request.get("checks", True) else {}
         self._deep.become(request["connection"], ready, names)
 
 

@@ -150,7 +150,7 @@ class HttpProvider(ABC):
             changed = adapt(dialect, payload, reply.fault) if _may_adapt(reply) and reply.fault else None
             if changed is None or changed == dialect:
                 break
-            self._learn(dialect=changed)
+            self._learn(dialect=self._dialect.joined(changed))
         if (
             reply.fault is not None
             and reply.fault.context_tokens

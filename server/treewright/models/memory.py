@@ -39,6 +39,15 @@ class Dialect:
         """The best means that was not turned down."""
         return next((means for means in LADDER if means not in self.refused), "prompt")
 
+    def joined(self, other: "Dialect") -> "Dialect":
+        """Return what either knows: calls in flight together learn different things."""
+        return Dialect(
+            refused=self.refused | other.refused,
+            dropped=self.dropped | other.dropped,
+            renamed_max=self.renamed_max or other.renamed_max,
+            one_sample=self.one_sample or other.one_sample,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:

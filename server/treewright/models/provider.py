@@ -225,6 +225,7 @@ class ProviderInfo:
         price: what it costs.
         context_tokens: the model's context size when known.
         concurrency: calls that it can usefully work on at once.
+        call_limit_s: seconds after which a call has certainly ended, retries included.
     """
 
     name: str
@@ -234,6 +235,7 @@ class ProviderInfo:
     price: Price
     context_tokens: int | None = None
     concurrency: int = 4
+    call_limit_s: float = 1200.0
 
 
 TextSink: TypeAlias = Callable[[str], None]

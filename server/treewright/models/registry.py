@@ -304,6 +304,7 @@ def _over_http(name: str, endpoint: str, table: EndpointSettings, around: Surrou
         price=_price(table, origin, around),
         context_tokens=table.context_tokens,
         concurrency=table.concurrency,
+        call_limit_s=wire.call_limit_s,
     )
     kind: type[HttpProvider] = AnthropicProvider if anthropic else OpenAIProvider
     return kind(info, wire, around.memory)

@@ -13,9 +13,6 @@ from treewright.errors import CapError, ModelError
 from treewright.models.prices import PriceKind
 from treewright.models.provider import Completion, Outcome, Provider, ProviderInfo, Request, TextSink
 
-DEADLINE_S = 1200.0
-"""A hold is charged in full after this long without settlement: the total time limit of a call and retries."""
-
 
 class SpendGate(Protocol):
     """Who says whether money may be spent."""
@@ -79,7 +76,7 @@ class Metered:
                 'Say it in the endpoint\'s table: price = { input = ..., output = ... }, or price = "free".',
                 {"provider": self.info.name, "model": self.info.model},
             )
-        hold = await self._gate.reserve(estimate, label=self.info.name, deadline_s=DEADLINE_S)
+        hold = await self._gate.reserve(estimate, label=self.info.name, deadline_s=self.info.call_limit_s)
         charge, failed = estimate, True  # stands when something unforeseen happens: it may have been billed
         try:
             done, interrupted = await self._finish(request, on_text, cancel)
@@ -196,4 +193,4 @@ class CapGate:
 
 def _check_amount(usd: float) -> None:
     if not math.isfinite(usd) or usd < 0:
-        raise CapError("spend_amount_invalid", "An amount of money is negative, infinite or not a number.")
+        raise CapError("invalid_amount", "An amount of money is negative, infinite or not a number.")

@@ -27,6 +27,8 @@ class EventReader:
         self._long: list[bytes] = []
         self._name = ""
         self._data: list[str] = []
+        self.seen = 0
+        """Lines of the protocol so far, comments included: none means that this is something else."""
 
     def feed(self, chunk: bytes) -> Iterator[ServerEvent]:
         """Yield the events that this chunk completes."""
@@ -64,6 +66,7 @@ class EventReader:
             self._name, self._data = "", []
             return event
         name, _, value = line.decode("utf-8", "replace").removeprefix("\ufeff").partition(":")
+        self.seen += name in {"", "data", "event", "id", "retry"}
         value = value.removeprefix(" ")
         if name == "data":
             self._data.append(value)

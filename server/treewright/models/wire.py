@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 RESPONSE_MOST_BYTES = 32 << 20
 _ERROR_BODY_MOST = 64 << 10
+_DRAIN_S = 1.0
+"""How long the end of a finished answer is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,12 @@ class Wire:
         keys = (self.key, *self.extra_secrets) if self.key else self.extra_secrets
         return redact(text, keys)
 
+    @property
+    def call_limit_s(self) -> float:
+        """Seconds after which a call has certainly ended, with every try and wait."""
+        wait = self.retry.most_s * (1 + self.retry.jitter) + self.timeouts.first_token_s
+        return self.timeouts.total_s + self.timeouts.connect_s + (self.retry.tries - 1) * wait
+
     async def post(
         self, path: str, payload: Mapping[str, Any], reader: AnswerReader, cancel: asyncio.Event | None
     ) -> Reply:
@@ -177,12 +185,16 @@ class Wire:
                 ) as response:
                     return await self._read(response, reader, state, limit)
         except TimeoutError:
+            if reader.ended:
+                return Reply(outcome=Outcome.COMPLETE)
             return Reply(outcome=Outcome.TIMED_OUT, detail=_timeout_detail(limits, reader.started))
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return Reply(
                 outcome=Outcome.UNREACHABLE, detail=f"{self._shown()} cannot be reached: {_reason(error)}"
             )
         except httpx.HTTPError as error:
+            if reader.ended:
+                return Reply(outcome=Outcome.COMPLETE)
             if reader.started:
                 return Reply(outcome=Outcome.INTERRUPTED, detail=f"the answer broke off: {_reason(error)}")
             return Reply(
@@ -211,10 +223,13 @@ class Wire:
         size = 0
         loop = asyncio.get_running_loop()
         end = loop.time() + self.timeouts.total_s
+        draining = False
         async for chunk in response.aiter_bytes():
             size += len(chunk)
             if size > RESPONSE_MOST_BYTES:
                 return Reply(outcome=Outcome.BAD_RESPONSE, detail="the answer is larger than 32 MiB")
+            if draining:
+                continue  # read to the end, so that the connection can be used again
             for event in events.feed(chunk):
                 reader.event(event)
             if reader.started:
@@ -223,12 +238,17 @@ class Wire:
                 limit.reschedule(min(end, loop.time() + self.timeouts.idle_s))
             if reader.fault is not None:
                 return self._fault(reader.fault, state)
-            if reader.ended:
-                break
+            draining = reader.ended
+            if draining:
+                limit.reschedule(loop.time() + _DRAIN_S)
         for event in events.finish():
             reader.event(event)
         if reader.fault is not None:
             return self._fault(reader.fault, state)
+        if size and not events.seen:
+            return Reply(
+                outcome=Outcome.BAD_RESPONSE, detail=f"{self._shown()} answered with no event stream"
+            )
         return Reply(outcome=Outcome.COMPLETE)
 
     async def _read_whole(self, response: "httpx.Response", reader: AnswerReader, state: _Try) -> Reply:

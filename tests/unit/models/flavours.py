@@ -372,7 +372,7 @@ ANTHROPIC = Flavour(
             400, "invalid_request_error", "prompt is too long: 5200 tokens > 4096 maximum"
         ),
         "unauthorised": refusal(401, "authentication_error", "invalid x-api-key"),
-        "model_not_found": refusal(404, "not_found_error", "model: claude-x"),
+        "model_not_found": refusal(404, "not_found_error", "models: claude-x"),
         "bad_request": refusal(400, "invalid_request_error", "messages: at least one message is required"),
     },
 )

@@ -28,7 +28,7 @@ def cut(text: str, outcome: Outcome = Outcome.CUT_OFF) -> ScriptedAnswer:
     return ScriptedAnswer(text=text, outcome=outcome)
 
 
-@pytest.mark.requirement("model:repair:exact-fault")
+@pytest.mark.requirement("models:repair:exact-fault")
 async def test_what_does_not_fit_goes_back_with_its_path_and_the_expected_shape():
     provider = ScriptedProvider(['{"level": "GREAT", "steps": ["a"]}', GOOD])
     answer = await ask(provider, REQUEST)
@@ -40,7 +40,7 @@ async def test_what_does_not_fit_goes_back_with_its_path_and_the_expected_shape(
     assert provider.requests[1].messages[-2].text == '{"level": "GREAT", "steps": ["a"]}'
 
 
-@pytest.mark.requirement("model:repair:bounded")
+@pytest.mark.requirement("models:repair:bounded")
 async def test_after_the_last_repair_the_error_keeps_the_raw_text_the_faults_and_the_spending():
     provider = ScriptedProvider(
         [
@@ -58,7 +58,7 @@ async def test_after_the_last_repair_the_error_keeps_the_raw_text_the_faults_and
     assert error.details["usage"] == {"prompt": 40, "completion": 20}
 
 
-@pytest.mark.requirement("model:repair:no-growth")
+@pytest.mark.requirement("models:repair:no-growth")
 async def test_a_repair_prompt_does_not_grow_with_each_try():
     long = '{"level": "GREAT", "steps": ["' + "x" * 50_000 + '"]}'
     provider = ScriptedProvider([ScriptedAnswer(text=long, times=None)])
@@ -75,7 +75,7 @@ async def test_text_without_any_json_is_told_so():
     assert answer.value == GOOD and "no JSON object" in provider.requests[1].messages[-1].text
 
 
-@pytest.mark.requirement("model:outcome:cut-off")
+@pytest.mark.requirement("models:outcome:cut-off")
 async def test_an_answer_cut_off_is_never_taken_though_it_would_read_as_whole():
     provider = ScriptedProvider([cut('{"level": "HIGH", "steps": ["a", "b"]}'), GOOD])
     answer = await ask(provider, REQUEST)
@@ -94,7 +94,7 @@ async def test_an_answer_that_keeps_being_cut_off_is_a_bounded_failure():
     assert max(request.max_tokens for request in provider.requests) == 300
 
 
-@pytest.mark.requirement("model:outcome:cut-off-reasoning")
+@pytest.mark.requirement("models:outcome:cut-off-reasoning")
 async def test_reasoning_that_uses_every_token_gets_one_adjusted_retry_and_no_loop():
     rule = ScriptedAnswer(outcome=Outcome.CUT_OFF_REASONING, times=None)
     provider = ScriptedProvider([rule])
@@ -107,7 +107,7 @@ async def test_reasoning_that_uses_every_token_gets_one_adjusted_retry_and_no_lo
     )
 
 
-@pytest.mark.requirement("model:outcome:empty")
+@pytest.mark.requirement("models:outcome:empty")
 async def test_an_empty_answer_is_asked_for_once_more():
     provider = ScriptedProvider([cut("", Outcome.EMPTY), GOOD])
     assert (await ask(provider, REQUEST)).attempts == 2
@@ -117,7 +117,7 @@ async def test_an_empty_answer_is_asked_for_once_more():
     assert caught.value.code == "model_empty" and len(provider.requests) == 2
 
 
-@pytest.mark.requirement("model:outcome:refused")
+@pytest.mark.requirement("models:outcome:refused")
 @pytest.mark.parametrize(
     "outcome",
     [
@@ -163,7 +163,7 @@ LONG = Request(
 )
 
 
-@pytest.mark.requirement("model:context:shrinks-optional-first")
+@pytest.mark.requirement("models:context:shrinks-optional-first")
 async def test_a_known_context_is_fitted_beforehand_by_leaving_out_what_matters_least():
     provider = ScriptedProvider([GOOD], context_tokens=1100)
     answer = await ask(provider, LONG)
@@ -172,7 +172,7 @@ async def test_a_known_context_is_fitted_beforehand_by_leaving_out_what_matters_
     assert "near near" in sent and "Question that must" in sent and "gloss" not in sent
 
 
-@pytest.mark.requirement("model:context:shrinks-optional-first")
+@pytest.mark.requirement("models:context:shrinks-optional-first")
 async def test_an_overflow_shrinks_step_by_step_and_ends_when_nothing_is_optional():
     overflow = ScriptedAnswer(outcome=Outcome.CONTEXT_OVERFLOW, times=2)
     provider = ScriptedProvider([overflow, GOOD])

@@ -11,7 +11,7 @@ from treewright.models.backoff import RetryPolicy, parse_retry_after
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 
-@pytest.mark.requirement("model:retry:retry-after")
+@pytest.mark.requirement("models:retry:retry-after")
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [

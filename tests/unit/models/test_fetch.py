@@ -26,7 +26,7 @@ async def fetched(replies, policy=OPEN, path="/page", **settings):
         return page, server
 
 
-@pytest.mark.requirement("model:fetch:text")
+@pytest.mark.requirement("models:fetch:text")
 async def test_a_page_is_fetched_once_and_its_readable_text_taken():
     async with Loopback([html()]) as server:
         fetcher = PageFetcher(OPEN)
@@ -38,7 +38,7 @@ async def test_a_page_is_fetched_once_and_its_readable_text_taken():
     assert "authorization" not in server.asked[0].headers and "cookie" not in server.asked[0].headers
 
 
-@pytest.mark.requirement("model:fetch:no-private-address")
+@pytest.mark.requirement("models:fetch:no-private-address")
 @pytest.mark.parametrize(
     "url",
     [
@@ -67,7 +67,7 @@ async def test_addresses_that_are_not_public_web_pages_are_not_fetched(url):
         assert page.outcome is FetchOutcome.NOT_ALLOWED
 
 
-@pytest.mark.requirement("model:fetch:no-private-address")
+@pytest.mark.requirement("models:fetch:no-private-address")
 async def test_a_redirect_to_a_private_address_is_looked_at_again():
     asked: list[str] = []
 
@@ -96,7 +96,7 @@ async def test_the_connection_goes_to_the_address_that_was_checked_under_the_pag
     assert server.asked[0].path == "/x?q=1"
 
 
-@pytest.mark.requirement("model:fetch:limits")
+@pytest.mark.requirement("models:fetch:limits")
 async def test_pages_that_are_too_large_not_text_missing_or_endless_say_so():
     page, _ = await fetched([html(b"x" * 3000)], FetchPolicy(private=True, most_bytes=1000))
     assert page.outcome is FetchOutcome.TOO_LARGE

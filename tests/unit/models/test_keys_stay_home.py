@@ -20,7 +20,7 @@ ASK = Request(messages=(Message.of("user", "Say hi."),), schema={"type": "object
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:key:never-shown")
+@pytest.mark.requirement("models:key:never-shown")
 @pytest.mark.parametrize("kind", ["openai", "anthropic"])
 async def test_a_canary_key_appears_in_no_log_error_detail_file_or_representation(kind, caplog, tmp_path):
     caplog.set_level(logging.DEBUG)
@@ -78,7 +78,7 @@ def provider_with_fast_retries(provider):
     return provider
 
 
-@pytest.mark.requirement("model:key:bound-to-endpoint")
+@pytest.mark.requirement("models:key:bound-to-endpoint")
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -101,7 +101,7 @@ def test_a_key_is_not_handed_out_for_another_scheme_host_or_port(elsewhere):
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:key:bound-to-endpoint")
+@pytest.mark.requirement("models:key:bound-to-endpoint")
 async def test_a_redirect_is_not_followed_and_the_other_endpoint_sees_nothing():
     async with (
         Loopback([chat("stolen")]) as thief,
@@ -115,7 +115,7 @@ async def test_a_redirect_is_not_followed_and_the_other_endpoint_sees_nothing():
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:key:bound-to-endpoint")
+@pytest.mark.requirement("models:key:bound-to-endpoint")
 async def test_of_two_endpoints_each_gets_its_own_key_and_one_without_gets_none():
     async with Loopback([chat("{}")]) as one, Loopback([chat("{}")]) as two, Loopback([chat("{}")]) as three:
         table = {
@@ -138,7 +138,7 @@ async def test_of_two_endpoints_each_gets_its_own_key_and_one_without_gets_none(
     assert len(found) == 1
 
 
-@pytest.mark.requirement("model:key:encrypted")
+@pytest.mark.requirement("models:key:encrypted")
 def test_a_key_is_not_sent_unencrypted_to_another_machine_unless_that_is_allowed():
     table = {"url": "http://10.0.0.5:8000/v1", "model": "m", "api_key": CANARY}
     with pytest.raises(ModelError) as caught:

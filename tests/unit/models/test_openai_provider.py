@@ -42,7 +42,7 @@ async def complete(replies, request=ASK, **settings):
     return done, server
 
 
-@pytest.mark.requirement("model:outcome:complete")
+@pytest.mark.requirement("models:outcome:complete")
 async def test_a_whole_stream_is_complete_with_its_text_and_usage():
     done, server = await complete([chat("Hi", " there")])
     assert (done.outcome, done.text) == (Outcome.COMPLETE, "Hi there")
@@ -51,7 +51,7 @@ async def test_a_whole_stream_is_complete_with_its_text_and_usage():
     assert server.payloads[0]["model"] == "test-model"
 
 
-@pytest.mark.requirement("model:stream:text-sink")
+@pytest.mark.requirement("models:stream:text-sink")
 async def test_text_reaches_the_sink_piece_by_piece_before_the_answer_ends():
     hold = asyncio.Event()
     reply = Reply([delta("first"), delta(" second"), delta(finish="stop"), DONE], hold=hold, hold_after=1)
@@ -73,7 +73,7 @@ async def test_text_reaches_the_sink_piece_by_piece_before_the_answer_ends():
     assert seen == ["first", " second"] and done.text == "first second"
 
 
-@pytest.mark.requirement("model:stream:split-anywhere")
+@pytest.mark.requirement("models:stream:split-anywhere")
 async def test_no_character_is_damaged_wherever_the_network_splits_the_bytes():
     text = "日本語 🌳 é\u2028x \U0001f469\u200d\U0001f52c"
     whole = b"".join([delta(text), delta(finish="stop"), DONE])
@@ -84,7 +84,7 @@ async def test_no_character_is_damaged_wherever_the_network_splits_the_bytes():
     assert done.text == text
 
 
-@pytest.mark.requirement("model:stream:split-anywhere")
+@pytest.mark.requirement("models:stream:split-anywhere")
 async def test_an_emoji_escaped_as_two_surrogates_in_two_events_comes_out_whole():
     first = b'data: {"choices":[{"index":0,"delta":{"content":"a\\ud83c"}}]}\n\n'
     second = b'data: {"choices":[{"index":0,"delta":{"content":"\\udf33b"}}]}\n\n'
@@ -145,11 +145,11 @@ OUTCOMES = {
 
 
 @pytest.mark.requirement(
-    "model:outcome:cut-off",
-    "model:outcome:cut-off-reasoning",
-    "model:outcome:empty",
-    "model:outcome:refused",
-    "model:outcome:interrupted",
+    "models:outcome:cut-off",
+    "models:outcome:cut-off-reasoning",
+    "models:outcome:empty",
+    "models:outcome:refused",
+    "models:outcome:interrupted",
 )
 @pytest.mark.parametrize("name", OUTCOMES)
 async def test_what_a_stream_ends_with_is_told_apart(name):
@@ -167,7 +167,7 @@ async def test_a_stream_that_gives_no_finish_reason_is_cut_off_when_it_used_ever
     assert done.outcome is Outcome.COMPLETE
 
 
-@pytest.mark.requirement("model:outcome:prompt-truncated")
+@pytest.mark.requirement("models:outcome:prompt-truncated")
 async def test_a_prompt_that_the_server_cut_silently_is_found_by_its_reported_size():
     prompt = "Each line of this document matters to the answer.\n" * 1700
     request = Request(messages=(Message.of("user", prompt),))
@@ -231,7 +231,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.requirement("model:outcome:errors")
+@pytest.mark.requirement("models:outcome:errors")
 @pytest.mark.parametrize("name", ERRORS)
 async def test_an_error_response_is_told_apart_and_not_tried_again(name):
     expected, status, body = ERRORS[name]
@@ -253,7 +253,7 @@ async def test_an_overflow_names_its_figures_and_the_context_size_is_remembered(
     assert provider.info.context_tokens == 8192
 
 
-@pytest.mark.requirement("model:retry:rate-and-server-errors")
+@pytest.mark.requirement("models:retry:rate-and-server-errors")
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 529])
 async def test_rate_limits_and_server_errors_are_tried_again_with_growing_waits(status):
     clock = FakeClock()
@@ -263,7 +263,7 @@ async def test_rate_limits_and_server_errors_are_tried_again_with_growing_waits(
     assert len(server.asked) == 3 and clock.waits == [1.0, 2.0]
 
 
-@pytest.mark.requirement("model:retry:rate-and-server-errors")
+@pytest.mark.requirement("models:retry:rate-and-server-errors")
 async def test_an_endpoint_that_stays_overloaded_ends_as_overloaded():
     clock = FakeClock()
     done, server = await complete(
@@ -274,7 +274,7 @@ async def test_an_endpoint_that_stays_overloaded_ends_as_overloaded():
     assert len(server.asked) == 4 and len(clock.waits) == 3
 
 
-@pytest.mark.requirement("model:retry:overloaded-in-stream")
+@pytest.mark.requirement("models:retry:overloaded-in-stream")
 async def test_an_overload_inside_a_200_stream_is_tried_again_until_text_has_arrived():
     fault = data({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
     done, server = await complete([Reply([fault]), chat("ok")])
@@ -285,7 +285,7 @@ async def test_an_overload_inside_a_200_stream_is_tried_again_until_text_has_arr
     assert done.usage.estimated and done.usage.prompt_tokens > 0
 
 
-@pytest.mark.requirement("model:retry:retry-after")
+@pytest.mark.requirement("models:retry:retry-after")
 async def test_retry_after_is_waited_for_but_not_for_longer_than_allowed():
     clock = FakeClock()
     busy = {"error": {"message": "busy"}}
@@ -297,7 +297,7 @@ async def test_retry_after_is_waited_for_but_not_for_longer_than_allowed():
     assert clock.waits == [] and len(server.asked) == 1
 
 
-@pytest.mark.requirement("model:outcome:unreachable")
+@pytest.mark.requirement("models:outcome:unreachable")
 async def test_an_endpoint_where_nothing_listens_is_unreachable_after_a_few_tries():
     async with Loopback([chat("x")]) as server:
         url = server.url
@@ -321,7 +321,7 @@ async def test_a_connection_that_breaks_in_the_middle_keeps_the_text_that_arrive
     assert len(server.asked) == 1
 
 
-@pytest.mark.requirement("model:timeout:each-phase")
+@pytest.mark.requirement("models:timeout:each-phase")
 async def test_an_endpoint_that_is_silent_before_or_amid_its_answer_times_out():
     hold = asyncio.Event()
     short = Timeouts(connect_s=1, first_token_s=0.2, idle_s=0.2, total_s=1)
@@ -332,7 +332,7 @@ async def test_an_endpoint_that_is_silent_before_or_amid_its_answer_times_out():
     assert (done.outcome, done.text) == (Outcome.TIMED_OUT, "x")
 
 
-@pytest.mark.requirement("model:cancel:keeps-text")
+@pytest.mark.requirement("models:cancel:keeps-text")
 async def test_cancelling_by_event_ends_at_once_keeps_the_text_and_hangs_up():
     hold = asyncio.Event()
     cancel = asyncio.Event()
@@ -349,7 +349,7 @@ async def test_cancelling_by_event_ends_at_once_keeps_the_text_and_hangs_up():
     assert (done.outcome, done.text) == (Outcome.CANCELLED, "half")
 
 
-@pytest.mark.requirement("model:cancel:task")
+@pytest.mark.requirement("models:cancel:task")
 async def test_cancelling_the_task_is_not_swallowed():
     hold = asyncio.Event()
     async with Loopback([Reply([delta("x")], hold=hold)]) as server:
@@ -376,7 +376,7 @@ async def test_a_wait_between_tries_can_be_cancelled():
     assert done.outcome is Outcome.CANCELLED
 
 
-@pytest.mark.requirement("model:structured:found-out-once")
+@pytest.mark.requirement("models:structured:found-out-once")
 async def test_an_endpoint_that_refuses_one_way_of_schemas_is_asked_another_way_and_that_is_remembered(
     tmp_path,
 ):
@@ -413,7 +413,7 @@ async def test_an_endpoint_that_refuses_one_way_of_schemas_is_asked_another_way_
         await later.close()
 
 
-@pytest.mark.requirement("model:structured:parameters")
+@pytest.mark.requirement("models:structured:parameters")
 async def test_parameters_that_an_endpoint_turns_down_are_left_out_and_remembered():
     def script(asked):
         body = asked.body
@@ -469,7 +469,7 @@ async def test_a_refusal_about_something_else_is_not_taken_for_a_dialect():
     assert done.outcome is Outcome.BAD_REQUEST and len(server.asked) == 1
 
 
-@pytest.mark.requirement("model:samples:one-request")
+@pytest.mark.requirement("models:samples:one-request")
 async def test_several_samples_come_from_one_request_where_the_endpoint_can():
     reply = Reply(
         [
@@ -487,7 +487,7 @@ async def test_several_samples_come_from_one_request_where_the_endpoint_can():
     assert done.usage.completion_tokens == 7, "llama.cpp closes each sample with its own usage"
 
 
-@pytest.mark.requirement("model:samples:one-request")
+@pytest.mark.requirement("models:samples:one-request")
 async def test_samples_that_an_endpoint_does_not_give_are_asked_for_one_by_one():
     request = Request(messages=ASK.messages, samples=3, seed=5)
     async with Loopback([chat("same")]) as server:
@@ -499,6 +499,42 @@ async def test_samples_that_an_endpoint_does_not_give_are_asked_for_one_by_one()
     assert len(server.asked) == 6 and all("n" not in payload for payload in server.payloads[3:])
     assert {payload["seed"] for payload in server.payloads[3:]} == {5, 6, 7}
     assert done.usage.prompt_tokens == 36
+
+
+async def test_an_ended_answer_is_complete_even_when_its_connection_stays_open_or_breaks():
+    ended = [delta("x"), delta(finish="stop"), DONE]
+    hold = asyncio.Event()
+    done, _ = await complete([Reply(ended, hold=hold, hold_after=9)])
+    assert (done.outcome, done.text) == (Outcome.COMPLETE, "x")
+    headers = {"content-type": "text/event-stream", "content-length": "9999"}
+    done, _ = await complete([Reply(ended, headers=headers, drop=True)])
+    assert (done.outcome, done.text) == (Outcome.COMPLETE, "x")
+
+
+@pytest.mark.requirement("models:structured:found-out-once")
+async def test_calls_in_flight_together_learn_together():
+    def script(asked):
+        if "seed" in asked.body:
+            return error(400, {"error": {"message": "unknown parameter", "param": "seed"}})
+        if "top_p" in asked.body:
+            return error(400, {"error": {"message": "unknown parameter", "param": "top_p"}})
+        return chat("ok")
+
+    request = Request(messages=ASK.messages, seed=1, top_p=0.9)
+    async with Loopback(script) as server:
+        provider = provider_at(server.url)
+        done = await asyncio.gather(*(provider.complete(request) for _ in range(12)))
+        before = len(server.asked)
+        await provider.complete(request)
+        await provider.close()
+    assert {each.outcome for each in done} == {Outcome.COMPLETE}
+    assert before <= 36 and len(server.asked) == before + 1
+
+
+async def test_lines_of_json_are_no_event_stream():
+    reply = Reply([b'{"message": {"content": "hi"}}\n'], headers={"content-type": "application/x-ndjson"})
+    done, _ = await complete([reply])
+    assert done.outcome is Outcome.BAD_RESPONSE
 
 
 async def test_a_web_page_or_an_endless_answer_is_no_model():

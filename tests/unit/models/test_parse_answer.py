@@ -76,7 +76,7 @@ READS = {
 }
 
 
-@pytest.mark.requirement("model:parse:tolerant")
+@pytest.mark.requirement("models:parse:tolerant")
 @pytest.mark.parametrize("name", [name for name, (_, value) in READS.items() if value is not None])
 def test_an_answer_in_odd_form_is_read(name):
     text, expected = READS[name]
@@ -98,7 +98,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.requirement("model:parse:strict")
+@pytest.mark.requirement("models:parse:strict")
 @pytest.mark.parametrize("name", REFUSED)
 def test_content_that_does_not_fit_is_named_by_its_path_and_never_defaulted(name):
     text, path = REFUSED[name]
@@ -107,7 +107,7 @@ def test_content_that_does_not_fit_is_named_by_its_path_and_never_defaulted(name
     assert parsed.faults[0].expected and not parsed.good
 
 
-@pytest.mark.requirement("model:parse:truncated-tail")
+@pytest.mark.requirement("models:parse:truncated-tail")
 @pytest.mark.parametrize(
     ("text", "value"),
     [

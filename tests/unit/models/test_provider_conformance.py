@@ -57,7 +57,7 @@ async def once(name, scenario, request=ASK):
     return done, server
 
 
-@pytest.mark.requirement("model:conformance:outcomes")
+@pytest.mark.requirement("models:conformance:outcomes")
 @pytest.mark.parametrize("scenario", OUTCOMES)
 @pytest.mark.parametrize("name", FLAVOURS)
 async def test_every_outcome_is_recognised_from_every_server(name, scenario):
@@ -71,7 +71,7 @@ async def test_every_outcome_is_recognised_from_every_server(name, scenario):
         assert done.text == "Blue, re"
 
 
-@pytest.mark.requirement("model:conformance:overflow-figures")
+@pytest.mark.requirement("models:conformance:overflow-figures")
 @pytest.mark.parametrize("name", ["hosted", "vllm", "llamacpp", "anthropic"])
 async def test_an_overflow_names_what_the_server_named(name):
     done, _ = await once(name, "context_overflow")
@@ -84,7 +84,7 @@ async def test_an_answer_without_streaming_is_the_same(name):
     assert (done.outcome, done.text, done.usage.prompt_tokens) == (Outcome.COMPLETE, TEXT, 21)
 
 
-@pytest.mark.requirement("model:stream:split-anywhere")
+@pytest.mark.requirement("models:stream:split-anywhere")
 @pytest.mark.parametrize("name", FLAVOURS)
 async def test_a_stream_split_at_every_byte_is_the_same(name):
     chunks = FLAVOURS[name].replies["complete"].chunks
@@ -150,7 +150,7 @@ async def test_anthropic_refusals_and_filled_contexts_have_words_of_their_own():
     assert done.outcome is Outcome.CUT_OFF
 
 
-@pytest.mark.requirement("model:structured:found-out-once")
+@pytest.mark.requirement("models:structured:found-out-once")
 async def test_anthropic_falls_back_from_formats_to_a_tool_to_words_and_remembers():
     def script(asked):
         if "output_config" in asked.body:
@@ -214,7 +214,7 @@ def editor(reply, **settings):
     return provider, calls
 
 
-@pytest.mark.requirement("model:editor:outcomes")
+@pytest.mark.requirement("models:editor:outcomes")
 @pytest.mark.parametrize(
     ("reply", "outcome"),
     [

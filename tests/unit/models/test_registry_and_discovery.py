@@ -20,7 +20,7 @@ KEYED = Surroundings(
 )
 
 
-@pytest.mark.requirement("model:name:forms")
+@pytest.mark.requirement("models:name:forms")
 @pytest.mark.parametrize(
     ("name", "kind", "endpoint", "model", "price"),
     [
@@ -52,7 +52,7 @@ def test_a_name_says_where_to_ask_and_what_it_costs(name, kind, endpoint, model,
     )
 
 
-@pytest.mark.requirement("model:name:configured")
+@pytest.mark.requirement("models:name:configured")
 def test_configured_endpoints_have_names_a_default_and_other_models():
     table = {
         "default": "work",
@@ -135,7 +135,7 @@ async def test_a_script_file_is_a_provider(tmp_path):
     assert [(await provider.complete(request)).text for request in ask] == ['{"rain": true}', "else", "else"]
 
 
-@pytest.mark.requirement("model:discover:what-answers")
+@pytest.mark.requirement("models:discover:what-answers")
 @pytest.mark.asyncio
 async def test_discovery_tells_model_servers_from_other_programs_and_from_silence():
     models = {
@@ -183,7 +183,7 @@ def json_reply(body) -> Reply:
     return Reply([json.dumps(body).encode()], headers={"content-type": "application/json"})
 
 
-@pytest.mark.requirement("model:structured:found-out-once")
+@pytest.mark.requirement("models:structured:found-out-once")
 def test_what_was_found_out_survives_processes_damage_and_a_disk_that_refuses(tmp_path):
     path = tmp_path / "endpoints.json"
     first, second = EndpointMemory(path), EndpointMemory(path)

@@ -27,7 +27,7 @@ ASK = Request(messages=(Message.of("user", "Say hi."),), max_tokens=1000)
 TODAY = date(2026, 11, 30)
 
 
-@pytest.mark.requirement("model:price:known-free-unknown")
+@pytest.mark.requirement("models:price:known-free-unknown")
 def test_a_list_price_holds_only_at_its_vendor_s_host_and_from_its_day():
     known = listed_price("api.openai.com", "gpt-4o-mini-2024-07-18", TODAY)
     assert (known.kind, known.input, known.output) == (PriceKind.KNOWN, 0.15, 0.60)
@@ -48,7 +48,7 @@ def test_long_prompts_and_cached_tokens_have_their_own_rates():
     assert price.cost_of(usage) == pytest.approx(0.8 + 0.1 + 0.25)
 
 
-@pytest.mark.requirement("model:price:known-free-unknown")
+@pytest.mark.requirement("models:price:known-free-unknown")
 @pytest.mark.parametrize(
     "setting",
     [
@@ -74,7 +74,7 @@ def test_an_unknown_price_is_never_zero():
     assert price_from_setting("free") == FREE
 
 
-@pytest.mark.requirement("model:price:worst-case")
+@pytest.mark.requirement("models:price:worst-case")
 def test_the_worst_case_counts_the_prompt_and_every_sample_at_full_length():
     one = PAID.worst_case(ASK)
     assert one > 1000 * 10.0 / 1e6
@@ -125,7 +125,7 @@ def paid(*answers, price=PAID):
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:spend:reserve-then-settle")
+@pytest.mark.requirement("models:spend:reserve-then-settle")
 async def test_a_paid_call_is_reserved_at_its_worst_and_settled_at_its_cost():
     gate = Ledger(1.0)
     inner = paid(ScriptedAnswer(text="hi", usage=Usage(prompt_tokens=100, completion_tokens=10)))
@@ -137,7 +137,7 @@ async def test_a_paid_call_is_reserved_at_its_worst_and_settled_at_its_cost():
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:spend:settled-on-failure")
+@pytest.mark.requirement("models:spend:settled-on-failure")
 async def test_a_failed_call_is_settled_at_what_it_cost():
     gate = Ledger(1.0)
     await Metered(paid(ScriptedAnswer(outcome=Outcome.OVERLOADED)), gate).complete(ASK)
@@ -148,7 +148,7 @@ async def test_a_failed_call_is_settled_at_what_it_cost():
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:spend:settled-on-cancel")
+@pytest.mark.requirement("models:spend:settled-on-cancel")
 async def test_a_cancelled_call_is_settled_at_what_had_arrived_and_the_cancelling_goes_on():
     gate = Ledger(1.0)
     hold = asyncio.Event()
@@ -168,7 +168,7 @@ async def test_a_cancelled_call_is_settled_at_what_had_arrived_and_the_cancellin
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:spend:settled-on-cancel")
+@pytest.mark.requirement("models:spend:settled-on-cancel")
 async def test_cancelling_by_event_passes_through_the_gate():
     gate = Ledger(1.0)
     cancel = asyncio.Event()
@@ -180,7 +180,7 @@ async def test_cancelling_by_event_passes_through_the_gate():
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:spend:cap-holds")
+@pytest.mark.requirement("models:spend:cap-holds")
 async def test_twelve_calls_at_once_never_pass_the_cap():
     estimate = PAID.worst_case(ASK)
     gate = CapGate(estimate * 2.5)
@@ -193,7 +193,7 @@ async def test_twelve_calls_at_once_never_pass_the_cap():
 
 
 @pytest.mark.asyncio
-@pytest.mark.requirement("model:spend:zero-cap", "model:spend:unknown-refused")
+@pytest.mark.requirement("models:spend:zero-cap", "models:spend:unknown-refused")
 async def test_a_cap_of_zero_lets_nothing_paid_through_and_everything_free():
     gate = CapGate(0.0)
     inner = paid("x", price=Price(kind=PriceKind.KNOWN, input=0.0, output=0.0))

@@ -116,6 +116,11 @@ class RunReader:
         """The numbers of the journal's damaged lines."""
         return sorted({each.number for each in self._reader.damage})
 
+    @property
+    def last(self) -> int:
+        """The number of the last event read; 0 before the first."""
+        return self._reader.mark.seq
+
     def grown(self) -> bool:
         """Tell cheaply whether `refresh` would find something new."""
         return self._reader.grown()

@@ -1,0 +1,61 @@
+"""Driving a run beside everything else: in a thread with a loop of its own, so that growing never holds up a server."""
+
+import asyncio
+import threading
+from concurrent.futures import Future
+
+from treewright.app.explorations import Growing, Outcome
+from treewright.app.request import Listener
+
+
+class Driver:
+    """Drives one open run until it ends.
+
+    Attributes:
+        growing: the run.
+        done: its outcome, once it has ended.
+    """
+
+    def __init__(self, growing: Growing, listener: Listener | None = None) -> None:
+        """Start to drive at once.
+
+        Args:
+            growing: an open run.
+            listener: told of each commit, in the driving thread; must be quick and safe there.
+        """
+        self.growing = growing
+        self.done: Future[Outcome] = Future()
+        self._listener = listener
+        self._guard = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._stopped = False
+        self._thread = threading.Thread(target=self._drive, name=f"run {growing.run}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask the run to stop; nothing is lost."""
+        with self._guard:
+            self._stopped = True
+            if self._loop is not None and not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self.growing.stop)
+
+    def _drive(self) -> None:
+        try:
+            outcome = asyncio.run(self._main())
+        except BaseException as fault:  # noqa: BLE001 - handed to whoever waits for the outcome
+            self.done.set_exception(fault)
+        else:
+            self.done.set_result(outcome)
+
+    async def _main(self) -> Outcome:
+        with self._guard:
+            self._loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(self.growing.drive(self._listener))
+        await asyncio.sleep(0)  # from here on the run can be asked to stop
+        if self._stopped:
+            self.growing.stop()
+        try:
+            return await task
+        finally:
+            with self._guard:
+                self._loop = None

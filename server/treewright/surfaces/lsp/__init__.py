@@ -1,0 +1,1 @@
+"""The language server: translates the editor protocol to the facade and back, holds no rules."""

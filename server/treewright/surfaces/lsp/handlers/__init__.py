@@ -1,0 +1,1 @@
+"""What the language server does, one file a family of requests."""

@@ -1,0 +1,89 @@
+"""Starting, going on with and stopping runs."""
+
+import asyncio
+from pathlib import Path
+
+from treewright.app import request as app_request
+from treewright.app.explorations import Growing
+from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.places import as_path, base_of
+from treewright.surfaces.lsp.session import Session
+from treewright.surfaces.lsp.uris import scheme_of
+
+_SHARED = (
+    "width",
+    "depth",
+    "rounds",
+    "max_branches",
+    "spend_cap_usd",
+    "min_novelty_ratio",
+    "concurrency",
+    "lang",
+)
+
+
+async def start(session: Session, request: m.StartRequest) -> m.GrowingResult:
+    """Begin a new exploration."""
+    base = base_of(session, request.base, request.root)
+    root = request.root
+    if scheme_of(root) == "file":
+        root = str(as_path(root))
+    settings = session.settings
+    asked = app_request.ExplorationRequest(
+        preset=request.preset,
+        root=root,
+        base=str(base),
+        out=_text(as_path(request.out)),
+        field=request.field,
+        seed_from=_text(as_path(request.seed_from)),
+        glossary=_text(as_path(request.glossary)),
+        no_grill=request.no_grill,
+        online=request.online if settings.trusted else False,
+        focus=request.focus,
+        changed_since=request.changed_since,
+        mode=request.mode,
+        model=request.model or settings.model,
+        python=request.python if settings.trusted else "",
+        trusted=settings.trusted,
+        **{name: getattr(request, name) for name in _SHARED},
+    )
+    growing = await asyncio.to_thread(session.app.start, asked)
+    return await _drive(session, growing, request.work_done_token)
+
+
+async def resume(session: Session, request: m.ResumeRequest) -> m.GrowingResult:
+    """Go on with a run."""
+    asked = app_request.ResumeRequest(
+        run=request.run,
+        model=request.model,
+        trusted=session.settings.trusted,
+        **{name: getattr(request, name) for name in _SHARED},
+    )
+    growing = await asyncio.to_thread(session.app.resume, asked)
+    return await _drive(session, growing, request.work_done_token)
+
+
+async def stop(session: Session, request: m.StopRequest) -> m.StopResult:
+    """Stop a run, whoever drives it."""
+    if session.room.jobs.stop(request.run):
+        return m.StopResult(holder="this editor")
+    return m.StopResult(holder=await asyncio.to_thread(session.app.stop, request.run, request.reason))
+
+
+async def _drive(session: Session, growing: Growing, token: str | int | None) -> m.GrowingResult:
+    picked = growing.picked_up()
+    notices = [m.NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in growing.notices]
+    preset = growing.loaded.materials.preset
+    job = await session.room.jobs.drive(growing, f"Treewright: {preset.name}", token)
+    return m.GrowingResult(
+        run=job.run,
+        folder=str(growing.folder),
+        kept=picked.kept,
+        redone=picked.redone,
+        to_do=picked.to_do,
+        notices=notices,
+    )
+
+
+def _text(path: Path | None) -> str:
+    return "" if path is None else str(path)

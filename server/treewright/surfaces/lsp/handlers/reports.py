@@ -1,0 +1,50 @@
+"""Runs and nodes as documents."""
+
+import asyncio
+from pathlib import PurePath
+
+from treewright.app.runs import RunView
+from treewright.errors import RequestError
+from treewright.explore.reports.deliverables import deliverables
+from treewright.explore.reports.markdown import tree_markdown
+from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.session import Session
+from treewright.surfaces.lsp.uris import virtual_parts
+
+
+async def report(session: Session, request: m.ReportRequest) -> m.TextResult:
+    """Return a run as a document."""
+    view = await session.room.views.get(request.run)
+    return await asyncio.to_thread(view.with_view, lambda looked: _text(looked, request.name))
+
+
+def _text(view: RunView, name: str) -> m.TextResult:
+    stem = PurePath(name).stem if name.endswith((".md", ".json")) else name
+    if stem.lower() == "report":
+        return m.TextResult(text=view.report())
+    if stem == "tree":
+        tree = view.reader.tree
+        title = tree.root.statement or view.preset.name
+        return m.TextResult(text="".join(tree_markdown(tree, view.preset, view.reader, title)))
+    if stem in ("sarif", "findings.sarif"):
+        return m.TextResult(text=view.sarif(), language="json")
+    for file, pieces in deliverables(view.reader.tree, view.preset, view.reader):
+        if file in (name, f"{name}.md"):
+            return m.TextResult(text="".join(pieces))
+    known = ["report", "tree", "sarif", *(file for file, _ in deliverables(view.reader.tree, view.preset, view.reader))]
+    raise RequestError(
+        "document_not_found", f"The run has no document {name!r}.", f"It has: {', '.join(known)}."
+    )
+
+
+async def document(session: Session, request: m.DocumentRequest) -> m.TextResult:
+    """Return the text of a `treewright:` address: `treewright:/run/<id>/node/<node>.md` or `.../<document>.md`."""
+    parts = virtual_parts(request.uri)
+    if parts is None:
+        raise RequestError("document_not_found", f"{request.uri} is no address of ours.")
+    run, *rest = parts
+    view = await session.room.views.get(run)
+    if len(rest) == 2 and rest[0] == "node":
+        wanted = rest[1].removesuffix(".md")
+        return m.TextResult(text=await asyncio.to_thread(view.with_view, lambda looked: looked.node_markdown(wanted)))
+    return await asyncio.to_thread(view.with_view, lambda looked: _text(looked, "/".join(rest)))

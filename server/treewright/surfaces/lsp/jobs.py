@@ -1,0 +1,131 @@
+"""Runs that this server drives: started, shown with progress, stopped, told about."""
+
+import asyncio
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from treewright.app.driving import Driver
+from treewright.app.explorations import Growing, Outcome
+from treewright.app.request import Progress
+from treewright.errors import TreewrightError
+from treewright.surfaces.lsp.progress import WorkDone
+from treewright.tree.event import FramingAnswered, VerdictGiven
+from treewright.tree.run import Role
+
+if TYPE_CHECKING:
+    from treewright.surfaces.lsp.session import Session
+
+
+@dataclass(slots=True)
+class Job:
+    """A run being driven.
+
+    Attributes:
+        run: its id.
+        driver: drives it.
+        progress: shows it.
+        in_flight: tasks being performed.
+        settled, advanced, framings: what has come of it since it was begun here.
+    """
+
+    run: str
+    driver: Driver
+    progress: WorkDone
+    in_flight: int = 0
+    settled: int = 0
+    advanced: int = 0
+    framings: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def note(self, told: Progress) -> None:
+        """Take what a commit tells."""
+        self.in_flight = told.in_flight
+        for event in told.events:
+            if isinstance(event, VerdictGiven):
+                self.settled += 1
+                self.advanced += event.role is Role.ADVANCES
+            elif isinstance(event, FramingAnswered):
+                self.framings += 1
+
+    def told(self) -> str:
+        """Return one line for the progress."""
+        return f"{self.framings} framings answered, {self.settled} nodes settled, {self.advanced} advance"
+
+
+class Jobs:
+    """The runs that this server drives. Used on the loop."""
+
+    def __init__(self, session: "Session") -> None:
+        """Nothing is driven."""
+        self._session = session
+        self._jobs: dict[str, Job] = {}
+
+    def drives(self, run: str) -> bool:
+        """Tell whether a run is driven here."""
+        return run in self._jobs
+
+    def in_flight(self, run: str) -> int:
+        """Return how many tasks of a run are being performed here."""
+        job = self._jobs.get(run)
+        return job.in_flight if job else 0
+
+    async def drive(self, growing: Growing, title: str, token: str | int | None) -> Job:
+        """Drive an open run beside everything else."""
+        loop = asyncio.get_running_loop()
+        progress = WorkDone(self._session, token, title)
+        run = growing.run
+
+        def heard(told: Progress) -> None:
+            try:
+                loop.call_soon_threadsafe(self._heard, run, told)
+            except RuntimeError:  # the server has left
+                return
+
+        job = Job(run, Driver(growing, heard), progress)
+        self._jobs[run] = job
+        await progress.begin(job.driver.stop)
+        self._session.spawn(self._await_end(job, job.driver.done), f"run {run}")
+        self._session.room.changes.poke(run)
+        return job
+
+    def stop(self, run: str) -> bool:
+        """Ask a run driven here to stop; False when it is not driven here."""
+        job = self._jobs.get(run)
+        if job is None:
+            return False
+        job.driver.stop()
+        return True
+
+    async def close(self) -> None:
+        """Stop everything and wait for it."""
+        for job in self._jobs.values():
+            job.driver.stop()
+        await asyncio.gather(*(job.ended.wait() for job in list(self._jobs.values())))
+
+    def _heard(self, run: str, told: Progress) -> None:
+        job = self._jobs.get(run)
+        if job is not None:
+            job.note(told)
+            job.progress.report(job.told())
+            self._session.room.changes.poke(run)
+
+    async def _await_end(self, job: Job, done: Future[Outcome]) -> None:
+        try:
+            outcome = await asyncio.wrap_future(done)
+        except TreewrightError as fault:
+            job.progress.end(fault.message)
+            self._session.show(
+                f"{fault.message} {fault.hint}".strip(), types.MessageType.Error
+            )
+        else:
+            job.progress.end(outcome.status.value)
+            for notice in outcome.notices:
+                if notice.severity == "warning":
+                    self._session.show(notice.message, types.MessageType.Warning)
+        finally:
+            self._jobs.pop(job.run, None)
+            job.ended.set()
+            self._session.room.changes.poke(job.run)

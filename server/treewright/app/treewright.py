@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from treewright.app import explorations
+from treewright.app import caps, explorations, validation
 from treewright.app import runs as looking
 from treewright.app.context import Context
 from treewright.app.explorations import Growing
 from treewright.app.request import ExplorationRequest, ResumeRequest
+from treewright.app.validation import ValidationReport
 from treewright.presets.loader import PresetSummary, list_presets
+from treewright.store.cap import CapAnswer
 from treewright.store.index import IndexEntry
 
 
@@ -52,3 +54,27 @@ class Treewright:
     def recover(self, run: str) -> dict[str, Any]:
         """Repair a run's damaged journal, keeping the original beside it. See `runs.recover`."""
         return looking.recover(self.context, run)
+
+    def validate(self, paths: list[Path]) -> ValidationReport:
+        """Check presets, profiles, lenses, framings and document pairs. See `validation.validate`."""
+        return validation.validate(self.context, paths)
+
+    def cap_reserve(self, run: str, estimate: str) -> CapAnswer:
+        """Hold an amount for a run. See `Ledger.reserve`."""
+        return caps.reserve(self.context, run, estimate)
+
+    def cap_settle(self, run: str, reservation: str, actual: str, *, failed: bool = False) -> CapAnswer:
+        """Charge what was spent and release the hold. See `Ledger.settle`."""
+        return caps.settle(self.context, run, reservation, actual, failed=failed)
+
+    def cap_status(self, run: str) -> CapAnswer:
+        """Return what a run has spent and holds."""
+        return caps.status(self.context, run)
+
+    def cap_reset(self, run: str) -> CapAnswer:
+        """Forget what a run has spent and holds."""
+        return caps.reset(self.context, run)
+
+    def cap_config(self) -> CapAnswer:
+        """Return the cap that holds, and whether anybody set it."""
+        return caps.config(self.context)

@@ -14,6 +14,7 @@ from treewright.tree.body import Derivation
 from treewright.tree.citation import CheckedCitation, Citation, CitationState, Violation
 
 _PLACE = re.compile(r"(?<![\w/:.-])((?:[\w.-]+/)*[\w-]+\.[A-Za-z]\w{0,5}):(\d+)(?:-\d+)?")
+_SHOWN = re.compile(r"```.*?```|`[^`\n]*`|“[^”\n]*”|「[^」\n]*」|\"[^\"\n]*\"", re.DOTALL)
 _ADDRESS = re.compile(r"https?://[^\s<>()\[\]\"'`]+[^\s<>()\[\]\"'`.,;:!?]")
 
 
@@ -49,7 +50,8 @@ def _uncited(name: str, text: str, paths: set[str], urls: set[str]) -> list[Viol
         if not any(path == match[1] or path.endswith("/" + match[1]) for path in paths)
     ]
     known = {url.rstrip("/") for url in urls}
-    addresses = [match[0] for match in _ADDRESS.finditer(text) if match[0].rstrip("/") not in known]
+    prose = _SHOWN.sub(" ", text)  # an address in code or quotes is an example, not a claim
+    addresses = [match[0] for match in _ADDRESS.finditer(prose) if match[0].rstrip("/") not in known]
     return [_uncited_fault(name, quote) for quote in places + addresses]
 
 

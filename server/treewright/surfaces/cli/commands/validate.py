@@ -1,0 +1,23 @@
+"""`treewright validate`: check presets, profiles, lenses, framings and document pairs."""
+
+from pathlib import Path
+
+import click
+
+from treewright.app.treewright import Treewright
+from treewright.presets.validator import as_json
+
+
+@click.command()
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def validate(paths: tuple[str, ...], form: str) -> int:
+    """Check PATHS, or everything shipped and yours; one line a fault, exit 1 when there is an error."""
+    report = Treewright("cli").validate([Path(path) for path in paths])
+    if form == "json":
+        click.echo(as_json(report.faults))
+    else:
+        for fault in report.faults:
+            click.echo(str(fault))
+        click.echo(f"{report.errors} errors, {len(report.faults) - report.errors} warnings", err=True)
+    return 1 if report.errors else 0

@@ -92,7 +92,10 @@ class Brief:
         return "\n\n".join(
             part
             for part in (
-                "\n".join(framing(role) for role in self.roles),
+                "\n".join(
+                    f"{framing(role)} (weight {weight:.1f})"
+                    for role, weight in zip(self.roles, self.weights, strict=True)
+                ),
                 f"Question: {self.question}\nStage: {self.stage}",
                 parts["context"].format(digest=self.digest).strip() if self.digest else "",
                 parts["focus"].format(focus=self.focus).strip() if self.focus else "",

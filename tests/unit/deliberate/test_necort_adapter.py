@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.ports import Endpoint
 from treewright.deliberate.utility import DIMENSIONS
 from treewright.errors import ModelError
-from treewright.performers.necort import NecortNegotiator, fault_of, vendored_checkout
+from treewright.performers.necort import PINNED_COMMIT, NecortNegotiator, fault_of, vendored_checkout
 
 STAND_IN = str(Path(__file__).parents[2] / "fixtures" / "necort_stand_in")
 ENDPOINT = Endpoint("http://127.0.0.1:1/v1", "m", 5.0, True)
@@ -212,3 +213,20 @@ def test_the_pinned_core_itself_runs_a_round(capfd: pytest.CaptureFixture[str]) 
     assert found.ratings == pytest.approx([0.4, 0.9, 0.6])
     assert (found.selected, list(found.in_equilibrium)) == (1, [1])
     assert capfd.readouterr().out == ""
+
+
+@pytest.mark.requirement("deliberation:necort:pin")
+def test_the_pin_is_the_same_wherever_it_is_named() -> None:
+    root = Path(__file__).parents[3]
+    entry = subprocess.run(
+        ["git", "ls-tree", "HEAD", "vendor/necort"],
+        cwd=root,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    ).stdout
+    assert entry.split()[:3] == ["160000", "commit", PINNED_COMMIT]
+    for name in ("docs/necort_deps.md", "LICENSE-NOTICES"):
+        assert PINNED_COMMIT in (root / name).read_text(encoding="utf-8"), name
+    modules = (root / ".gitmodules").read_text(encoding="utf-8")
+    assert "https://github.com/PhialsBasement/Chain-of-Recursive-Thoughts" in modules

@@ -95,6 +95,7 @@ class _Base:
 
     source: str
     cost: float
+    worth: float
     edits: tuple[str, ...]
     parent: str | None
     lines: dict[int, float]
@@ -102,8 +103,11 @@ class _Base:
 
 @dataclass(order=True, slots=True)
 class _Queued:
-    cost: float
+    """An edit that waits: `urgency` decides when its turn is, `cost` what it counts as when it passes."""
+
+    urgency: float
     order: int
+    cost: float = field(compare=False)
     base: _Base = field(compare=False)
     edit: Edit = field(compare=False)
     site: Site = field(compare=False)
@@ -157,7 +161,7 @@ class Repair:
         tree = ast.parse(program)
         executed = {one.check_id: one.lines for one in baseline.observations}
         passed = {verdict.check_id: verdict.passed for verdict in self.start.verdicts}
-        self._push(_Base(program, 0.0, (), None, line_costs(tree, executed, passed)))
+        self._push(_Base(program, 0.0, 0.0, (), None, line_costs(tree, executed, passed)))
 
     # The queue
 
@@ -167,7 +171,7 @@ class Repair:
         if not self._queue and not self._open:
             self._widen()
         while len(found) < count and self._queue and self.asked < self.limits.screened:
-            if self._enough(self._queue[0].cost):
+            if self._enough(self._queue[0].urgency):
                 break
             queued = heapq.heappop(self._queue)
             mutant = self._make(queued)
@@ -202,7 +206,9 @@ class Repair:
         site = Site(base.source)
         material = Material(site, self._strings)
         for cost, edit in edits_of(site, material, base.lines, self._discounts):
-            heapq.heappush(self._queue, _Queued(base.cost + cost, next(self._order), base, edit, site))
+            total = base.cost + cost
+            self._queue.append(_Queued(total - base.worth, next(self._order), total, base, edit, site))
+        heapq.heapify(self._queue)
 
     # Results
 
@@ -215,11 +221,19 @@ class Repair:
         screened = Screened(mutant, *verdicts_of(self.plan.checks, trace))
         if screened.complete:
             self.passing.append(screened)
+            if len(self.passing) == 1:
+                self._sort_by_cost()
         elif len(mutant.edits) < self.limits.depth:
             self._consider(screened, trace)
         if (screened.passed, -screened.gap) > (self.best.passed, -self.best.gap):
             self.best = screened
         return screened
+
+    def _sort_by_cost(self) -> None:
+        """Something passes: from now on only rivals that are as likely count, however near their bases came."""
+        for queued in self._queue:
+            queued.urgency = queued.cost
+        heapq.heapify(self._queue)
 
     def _consider(self, screened: Screened, trace: Trace) -> None:
         """Make a mutant a base for second edits when it came closer than what it was made from."""
@@ -247,7 +261,8 @@ class Repair:
         )
         base = _Base(
             screened.mutant.source,
-            screened.mutant.cost + _SECOND_EDIT_BITS - worth,
+            screened.mutant.cost + _SECOND_EDIT_BITS,
+            worth,
             screened.mutant.edits,
             screened.mutant.id,
             self._lines_of(screened, trace),
@@ -264,7 +279,9 @@ class Repair:
             self._bases += 1
             mutant = screened.mutant
             cost = mutant.cost + _SECOND_EDIT_BITS
-            self._push(_Base(mutant.source, cost, mutant.edits, mutant.id, self._lines_of(screened, trace)))
+            self._push(
+                _Base(mutant.source, cost, 0.0, mutant.edits, mutant.id, self._lines_of(screened, trace))
+            )
         del self._waiting[:_WIDEN_AT_ONCE]
 
     def _lines_of(self, screened: Screened, trace: Trace) -> dict[int, float]:
@@ -282,7 +299,7 @@ class Repair:
         return not self._open and (
             (not self._queue and not self._waiting)
             or self.asked >= self.limits.screened
-            or (bool(self._queue) and self._enough(self._queue[0].cost))
+            or (bool(self._queue) and self._enough(self._queue[0].urgency))
         )
 
 

@@ -60,6 +60,11 @@ def _number(node: ast.Constant, value: float, site: Site, material: Material) ->
     )
     for wanted in common:
         yield from edit(wanted, "constant.common")
+    scope = site.scope_of(node)
+    for name in site.readable(node):
+        if scope.kinds.of_name(name) in ("num", "any"):
+            unsure = 0.0 if scope.kinds.of_name(name) == "num" else 1.0
+            yield Edit("constant.name", (site.replace(node, name),), node.lineno, unsure)
     if isinstance(value, int):
         for other, extra in (
             (value + 2, 0.0),

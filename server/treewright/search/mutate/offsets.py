@@ -44,7 +44,7 @@ def _place(node: ast.expr, parent: ast.AST | None) -> str | None:
         case ast.Compare() | ast.Return():
             return "offset.bound"
         case ast.Assign(value=value) if value is node:
-            return "offset.value"
+            return "offset.stored"
         case ast.BinOp() | ast.Tuple() | ast.AugAssign() | ast.IfExp():
             return (
                 "offset.value" if isinstance(node, (ast.Name, ast.Call, ast.BinOp, ast.Subscript)) else None

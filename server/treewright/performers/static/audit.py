@@ -4,9 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
 
 from treewright.performers.static.cache import FactsCache
@@ -14,10 +12,10 @@ from treewright.performers.static.facts import FileFacts
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting
 from treewright.performers.static.link import Linker, Project
-from treewright.performers.static.python.analyse import analyse
 from treewright.performers.static.records import framing_records
 from treewright.performers.static.report import Reporter
 from treewright.performers.static.rulebook import rules
+from treewright.performers.static.worker import Task, many, one
 from treewright.workspace.decode import Decoded, Unreadable, decode_bytes, read_bytes
 from treewright.workspace.walk import Listing, list_sources, looks_generated
 
@@ -113,7 +111,7 @@ def establish(
     roots = frozenset(_root_names(sources.texts))
     salt = hashlib.sha256("\0".join(sorted(roots)).encode()).hexdigest()[:16]
     found: dict[str, FileFacts] = {}
-    missing: list[tuple[str, str, str, frozenset[str], bool]] = []
+    missing: list[Task] = []
     for path, text in sources.texts.items():
         library = sources.libraries[path]
         key = f"{path}\0{sources.digests[path]}\0{salt}\0{library}"
@@ -142,20 +140,11 @@ def _root_names(paths: Iterable[str]) -> set[str]:
     return names
 
 
-def _analyse_all(
-    tasks: list[tuple[str, str, str, frozenset[str], bool]], workers: int | None
-) -> list[FileFacts]:
+def _analyse_all(tasks: list[Task], workers: int | None) -> list[FileFacts]:
     count = workers if workers is not None else min(os.cpu_count() or 1, 8)
     if count < 2 or sum(len(task[1]) for task in tasks) < _PARALLEL_FROM:
-        return [_one(task) for task in tasks]
-    tasks = sorted(tasks, key=lambda task: -len(task[1]))
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
-        return list(pool.map(_one, tasks, chunksize=max(1, min(8, len(tasks) // (count * 4)))))
-
-
-def _one(task: tuple[str, str, str, frozenset[str], bool]) -> FileFacts:
-    path, text, digest, roots, library = task
-    return analyse(path, text, digest, roots, library)
+        return [one(task) for task in tasks]
+    return many(tasks, count)
 
 
 def conclude(sources: Sources, facts: dict[str, FileFacts]) -> Audit:

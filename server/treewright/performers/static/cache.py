@@ -41,6 +41,15 @@ class _FactsOnly(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is not part of the facts")
 
 
+def read_facts(data: bytes) -> list[FileFacts] | None:
+    """A list of facts from a worker's bytes, or None when they are not one."""
+    try:
+        found = _FactsOnly(io.BytesIO(data)).load()
+    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, IndexError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(entry, FileFacts) for entry in found) else None
+
+
 class FactsCache:
     """A cache file.
 

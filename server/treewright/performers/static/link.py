@@ -11,7 +11,7 @@ from treewright.performers.static.facts import ALL, CallOut, FileFacts, Flow, Fu
 
 _MAX_DEPTH = 7
 _MAX_ORIGINS = 6
-_EXPLICIT = frozenset({"size", "index", "divisor", "scheme"})
+_EXPLICIT = frozenset({"size", "index", "divisor", "scheme", "signal"})
 """Kinds that a conversion to a number does not make harmless."""
 
 

@@ -73,7 +73,9 @@ class Reporter:
     def _opaque(self, facts: FileFacts, function: FunctionFacts, hit: SinkHit, rule: Rule) -> Finding:
         """Text composed of values whose origin is not established."""
         finding = self._base(facts, function.name, rule, hit.place, hit.what, dict(hit.facts), None)
-        finding.exploit_path = [FlowStep(finding.position, rule.exploit.format_map(_Words(sink=hit.what)))]
+        finding.exploit_path = [
+            FlowStep(finding.position, rule.exploit.format_map(_Words({"sink": hit.what})))
+        ]
         setting = self.setting(facts)
         self._judge(finding, lambda fix: flow_scores(rule, 0, setting, fix, False))
         finding.threat = (
@@ -106,9 +108,8 @@ class Reporter:
     ) -> Finding:  # fmt: skip
         position = self.quote(facts.path, place.line, place.end)
         source = origin.what if origin else "A value that is not constant"
-        words = _Words(
-            source=_upper(source), sink=what, what=what, entry=origin.entry if origin else symbol, **extra
-        )
+        entry = origin.entry if origin else symbol
+        words = _Words({"source": _upper(source), "sink": what, "what": what, "entry": entry} | extra)
         return Finding(
             rule=rule.id, framing=rule.framing, cwe=rule.cwe, title=rule.title,
             statement=f"{rule.statement.format_map(words)} ({position.where})",

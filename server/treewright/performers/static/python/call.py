@@ -1,6 +1,7 @@
 """Calls: which rule looks at them, what they do to a value, what they hand to other functions."""
 
 import ast
+import re
 from typing import Any
 
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
@@ -157,14 +158,14 @@ class Calls(Evaluate):
                 if holds(entry.get("where", ()), arguments, self.unit.source.segment):
                     return self._cleaned(entry, node, name, flows, arguments)
             if tables.drops.find(alias):
-                return named(f"{name}()")
+                return named(settled(f"{name}()"))
         special = self._textual(name, node, arguments, flows)
         if special is not None:
             return special
         target = self.unit.project_callee(name)
         if target:
             return self._call_out(target, node, arguments)
-        return Value(flows, name=f"{name}()"[:160] if name else "", composed=False)
+        return Value(flows, name=settled(f"{name}()") if name else "", composed=False)
 
     def _keyed_source(self, source: Value, arguments: Arguments, node: ast.Call) -> Value:
         if arguments.positional:
@@ -179,7 +180,7 @@ class Calls(Evaluate):
             return Value(tuple(f._replace(marks=(*f.marks, mark)) for f in flows), name=f"{name}()")
         first = arguments.positional[0][1] if arguments.positional else arguments.receiver
         marked = tuple(flow._replace(marks=(*flow.marks, mark)) for flow in flows)
-        return Value(marked, name=f"{name}()", prefix=first.prefix, composed=first.composed)
+        return Value(marked, name=settled(f"{name}()"), prefix=first.prefix, composed=first.composed)
 
     def _validate(self, entry: dict[str, Any], node: ast.Call, arguments: Arguments) -> None:
         """A call that raises unless its argument is fit: mark the labels from here on."""
@@ -270,6 +271,19 @@ class Calls(Evaluate):
                 self.add_mark(flow.label, mark)
         step = Step(node.lineno, f"`{shown(target)}` gives it back")
         return named(f"{target}()", (Flow(Label("ret", str(number)), (step,)),))
+
+
+_PATH_KEEPS = re.compile(
+    r"^pathlib\.(Pure|Posix|PurePosix|Windows)?Path(\(\)|\.cwd\(\)|\.home\(\))"
+    r"(\.(resolve|absolute|joinpath|with_suffix|with_name|expanduser|relative_to|parent)(\(\))?)*$"
+)
+
+
+def settled(name: str) -> str:
+    """One name for every way to make a path object."""
+    if name.startswith("pathlib.") and _PATH_KEEPS.match(name):
+        return "pathlib.Path()"
+    return name[:160]
 
 
 def shown(name: str) -> str:

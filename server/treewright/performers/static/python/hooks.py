@@ -39,6 +39,9 @@ def on_return(unit: "Unit", run: Any, node: ast.Return, value: Value) -> None:
     foreign, inside = split_exceptions(value.flows)
     if inside:
         run.sink("exception-text-in-response", node, "the response", inside)
+    shown = tuple(flow for flow in value.flows if flow.label.key.startswith("environment"))
+    if shown:
+        run.sink("environment-shown-in-response", node, "the response", shown)
     if entry.web not in _RESPONDING:
         return
     foreign, _ = split_exceptions(body.flows)
@@ -83,6 +86,8 @@ def on_item(unit: "Unit", run: Any, target: ast.Subscript, base: Value, index: V
         run.sink("header-built-from-input", target, "the response header", run.effective(value.flows))
     elif name in {"flask.session", "~request.session"} or name.endswith(".session"):
         run.sink("session-filled-from-input", target, "the session", run.effective(value.flows))
+    elif name in {"globals()", "locals()", "vars()", "builtins.globals()"}:
+        run.sink("environment-set-from-input", target, name, run.effective(index.flows))
     elif name == "os.environ":
         flows = (*run.effective(index.flows), *run.effective(value.flows))
         run.sink("environment-set-from-input", target, "os.environ", tuple(flows))

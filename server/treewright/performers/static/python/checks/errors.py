@@ -50,23 +50,33 @@ def asserted(unit: "Unit", node: ast.Assert) -> None:
         return
     text = unit.source.segment(node.test)
     if _SECURITY_ASSERT.search(text) and not text.startswith("isinstance("):
-        unit.report("assert-guards-access", node, what=text[:80], facts=(("shown", text.split("\n")[0][:80]),))
+        unit.report(
+            "assert-guards-access", node, what=text[:80], facts=(("shown", text.split("\n")[0][:80]),)
+        )
 
 
 @check("result-of-search-unchecked", ast.Attribute)
 def unchecked_match(unit: "Unit", node: ast.Attribute) -> None:
     """`re.match(...).group()`: the search may find nothing."""
-    if node.attr not in {"group", "groups", "start", "end", "span", "groupdict"} or not isinstance(node.value, ast.Call):
+    if node.attr not in {"group", "groups", "start", "end", "span", "groupdict"} or not isinstance(
+        node.value, ast.Call
+    ):
         return
     name = unit.source.dotted(node.value.func)
     if name in {"re.match", "re.search", "re.fullmatch"} or name.endswith("re.compile().match"):
-        unit.report("result-of-search-unchecked", node, what=name, facts=(("shown", f"{name}(...).{node.attr}"),))
+        unit.report(
+            "result-of-search-unchecked", node, what=name, facts=(("shown", f"{name}(...).{node.attr}"),)
+        )
 
 
 @check("result-of-search-unchecked", ast.Assign)
 def unchecked_later(unit: "Unit", node: ast.Assign) -> None:
     """`m = re.match(...)`, then `m.group()` with no look at `m` between."""
-    if not isinstance(node.value, ast.Call) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+    if (
+        not isinstance(node.value, ast.Call)
+        or len(node.targets) != 1
+        or not isinstance(node.targets[0], ast.Name)
+    ):
         return
     name = unit.source.dotted(node.value.func)
     finds_none = name in _MAY_BE_NONE or name.endswith(_MAY_BE_NONE_METHODS)
@@ -83,12 +93,22 @@ def unchecked_later(unit: "Unit", node: ast.Assign) -> None:
         if used is not None:
             unit.report("result-of-search-unchecked", used, what=name, facts=(("shown", variable),))
             return
-        if any(isinstance(p, ast.Name) and p.id == variable and isinstance(p.ctx, ast.Store) for p in ast.walk(statement)):
+        if any(
+            isinstance(p, ast.Name) and p.id == variable and isinstance(p.ctx, ast.Store)
+            for p in ast.walk(statement)
+        ):
             return
 
 
 _MAY_BE_NONE = frozenset({"re.match", "re.search", "re.fullmatch", "shutil.which"})
-_MAY_BE_NONE_METHODS = (".fetchone", ".find_one", ".query.get", ".first", ".one_or_none", ".scalar_one_or_none")
+_MAY_BE_NONE_METHODS = (
+    ".fetchone",
+    ".find_one",
+    ".query.get",
+    ".first",
+    ".one_or_none",
+    ".scalar_one_or_none",
+)
 
 
 def _siblings(unit: "Unit", node: ast.stmt) -> list[ast.stmt]:
@@ -115,7 +135,11 @@ def _tests(statement: ast.stmt, variable: str) -> bool:
 
 def _dereferenced(statement: ast.stmt, variable: str) -> ast.AST | None:
     for part in ast.walk(statement):
-        if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.value, ast.Name) and part.value.id == variable:
+        if (
+            isinstance(part, (ast.Attribute, ast.Subscript))
+            and isinstance(part.value, ast.Name)
+            and part.value.id == variable
+        ):
             return part
     return None
 
@@ -134,8 +158,13 @@ def ignored(unit: "Unit", node: ast.Expr) -> None:
         and not name.startswith(("os.", "shutil.", "pathlib", "datetime"))
     ):  # fmt: skip
         value = unit.source.segment(node.value.func.value)
-        if re.search(r"(?i)str|text|name|line|msg|message|path|value|input|query|data$", value) and "path" not in value.lower():
-            unit.report("result-ignored", node, what=name, facts=(("shown", unit.source.segment(node.value)[:60]),))
+        if (
+            re.search(r"(?i)str|text|name|line|msg|message|path|value|input|query|data$", value)
+            and "path" not in value.lower()
+        ):
+            unit.report(
+                "result-ignored", node, what=name, facts=(("shown", unit.source.segment(node.value)[:60]),)
+            )
 
 
 @check("raised-in-finally", ast.Try)

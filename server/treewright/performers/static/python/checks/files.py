@@ -23,7 +23,9 @@ def chmod(unit: "Unit", node: ast.Call) -> None:
     """`os.chmod(path, 0o777)`, `path.chmod(0o666)`, `os.open(path, flags, 0o777)`."""
     name = unit.source.dotted(node.func)
     last = name.rpartition(".")[2]
-    position = {"chmod": 1, "fchmod": 1, "lchmod": 1, "mkdir": 1, "makedirs": 1, "open": 2, "mkfifo": 1}.get(last)
+    position = {"chmod": 1, "fchmod": 1, "lchmod": 1, "mkdir": 1, "makedirs": 1, "open": 2, "mkfifo": 1}.get(
+        last
+    )
     if position is None or (last in {"open", "mkdir", "makedirs", "mkfifo"} and not name.startswith("os.")):
         return
     if last == "chmod" and not name.startswith(("os.", "shutil.")):
@@ -35,8 +37,13 @@ def chmod(unit: "Unit", node: ast.Call) -> None:
     if mode is None:
         return
     shown = unit.source.segment(argument) if argument is not None else ""
-    if mode & 0o002 or (last in {"chmod", "fchmod"} and mode & 0o020 and mode & 0o004) or (last == "open" and mode & 0o007):
-        unit.report("file-open-to-everyone", node, what=name.lstrip("~"), facts=(("shown", shown),))
+    if (
+        mode & 0o002
+        or (last in {"chmod", "fchmod"} and mode & 0o020 and mode & 0o004)
+        or (last == "open" and mode & 0o007)
+    ):
+        masked = -1 if last not in {"chmod", "fchmod", "lchmod"} and unit.source.library else 0  # the umask applies
+        unit.report("file-open-to-everyone", node, what=name.lstrip("~"), strength=masked, facts=(("shown", shown),))
     elif mode and not mode & 0o077:
         unit.report("file-open-to-everyone", node, what=name.lstrip("~"), safe="only the owner has rights")
 
@@ -67,7 +74,11 @@ def check_then_act(unit: "Unit", node: ast.If) -> None:
         method = name.rpartition(".")[2] if name.rpartition(".")[2] in {"exists", "is_file", "is_dir"} else ""
         if name not in _EXISTS and not method:
             continue
-        subject = call.func.value if method and isinstance(call.func, ast.Attribute) else (call.args[0] if call.args else None)
+        subject = (
+            call.func.value
+            if method and isinstance(call.func, ast.Attribute)
+            else (call.args[0] if call.args else None)
+        )
         if subject is None:
             continue
         key = ast.dump(subject)
@@ -114,7 +125,11 @@ def _act(unit: "Unit", body: list[ast.stmt], key: str) -> ast.Call | None:
 @check("archive-extracted-unchecked", ast.Call)
 def extracted(unit: "Unit", node: ast.Call) -> None:
     """`tar.extractall(path)`, `archive.extract(member)` and members opened by their own names."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"extractall", "extract", "_extract_member"}:
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {
+        "extractall",
+        "extract",
+        "_extract_member",
+    }:
         return
     if any(keyword.arg == "filter" for keyword in node.keywords) or unit.source.is_test:
         return
@@ -168,7 +183,10 @@ def _member_guard(unit: "Unit", scope: ast.AST) -> int | None:
     for part in ast.walk(scope):
         if isinstance(part, ast.If):
             text = unit.source.segment(part.test)
-            if re.search(r"startswith\(|is_relative_to|commonpath|commonprefix|\.\.|isabs|is_safe|file_size|getinfo|issym|islnk", text):
+            if re.search(
+                r"startswith\(|is_relative_to|commonpath|commonprefix|\.\.|isabs|is_safe|file_size|getinfo|issym|islnk",
+                text,
+            ):
                 return part.lineno
     return None
 
@@ -176,7 +194,11 @@ def _member_guard(unit: "Unit", scope: ast.AST) -> int | None:
 @check("file-stored-under-its-own-name", ast.Call)
 def upload_saved(unit: "Unit", node: ast.Call) -> None:
     """`file.save(os.path.join(folder, file.filename))`: the client's suffix decides what the file is."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"save", "write", "write_bytes"} or unit.source.is_test:
+    if (
+        not isinstance(node.func, ast.Attribute)
+        or node.func.attr not in {"save", "write", "write_bytes"}
+        or unit.source.is_test
+    ):
         return
     function = unit.source.function_of(node)
     if function is None or node.func.attr != "save" or not node.args:
@@ -186,7 +208,10 @@ def upload_saved(unit: "Unit", node: ast.Call) -> None:
         return
     if not (re.search(r"filename|\.name\b", text)):
         return
-    checked = re.search(r"(?i)allowed|ext(ension)?s?\b.*\bin\b|endswith\(|splitext|\.suffix|rsplit\(['\"]\.['\"]|mimetype|content_type|imghdr|magic\.", text)
+    checked = re.search(
+        r"(?i)allowed|ext(ension)?s?\b.*\bin\b|endswith\(|splitext|\.suffix|rsplit\(['\"]\.['\"]|mimetype|content_type|imghdr|magic\.",
+        text,
+    )
     if checked:
         line = function.lineno + text[: checked.start()].count("\n")
         unit.report("file-stored-under-its-own-name", node, what=unit.source.segment(node.func),
@@ -200,10 +225,23 @@ def upload_saved(unit: "Unit", node: ast.Call) -> None:
 @check("handle-left-open", ast.Assign)
 def left_open(unit: "Unit", node: ast.Assign) -> None:
     """`stream = open(path)` with no close on every way."""
-    if not isinstance(node.value, ast.Call) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+    if (
+        not isinstance(node.value, ast.Call)
+        or len(node.targets) != 1
+        or not isinstance(node.targets[0], ast.Name)
+    ):
         return
     name = unit.source.dotted(node.value.func)
-    if name not in {"open", "io.open", "socket.socket", "sqlite3.connect", "codecs.open", "tempfile.NamedTemporaryFile", "zipfile.ZipFile", "tarfile.open"}:
+    if name not in {
+        "open",
+        "io.open",
+        "socket.socket",
+        "sqlite3.connect",
+        "codecs.open",
+        "tempfile.NamedTemporaryFile",
+        "zipfile.ZipFile",
+        "tarfile.open",
+    }:
         return
     function = unit.source.function_of(node)
     if function is None or unit.source.is_test:
@@ -237,12 +275,36 @@ def read_and_dropped(unit: "Unit", node: ast.Attribute) -> None:
 def no_encoding(unit: "Unit", node: ast.Call) -> None:
     """`open(path)` in text mode uses the platform's encoding."""
     name = unit.source.dotted(node.func)
-    if name not in {"open", "io.open"} or any(k.arg in {"encoding", None} for k in node.keywords) or len(node.args) > 3:
+    if (
+        name not in {"open", "io.open"}
+        or any(k.arg in {"encoding", None} for k in node.keywords)
+        or len(node.args) > 3
+    ):
         return
-    mode = node.args[1] if len(node.args) > 1 else next((k.value for k in node.keywords if k.arg == "mode"), None)
+    mode = (
+        node.args[1]
+        if len(node.args) > 1
+        else next((k.value for k in node.keywords if k.arg == "mode"), None)
+    )
     if mode is not None and not (isinstance(mode, ast.Constant) and isinstance(mode.value, str)):
         return
     if mode is None or "b" not in str(mode.value):  # type: ignore[union-attr,attr-defined]
         place = unit.source.place(node)
         at = (place.end, place.end_column - 1)
-        unit.report("text-without-encoding", node, what=name, strength=-1, edits=((*at, *at, ', encoding="utf-8"'),))
+        unit.report(
+            "text-without-encoding", node, what=name, strength=-1, edits=((*at, *at, ', encoding="utf-8"'),)
+        )
+
+
+@check("file-open-to-everyone", ast.Expr)
+def umask(unit: "Unit", node: ast.Expr) -> None:
+    """`os.umask(0)` that is not put back."""
+    call = node.value
+    if isinstance(call, ast.Call) and unit.source.dotted(call.func) == "os.umask" and call.args:
+        value = call.args[0]
+        if isinstance(value, ast.Constant) and isinstance(value.value, int):
+            shown = unit.source.segment(value)
+            if value.value & 0o022 != 0o022:
+                unit.report("file-open-to-everyone", call, what="os.umask", facts=(("shown", shown),))
+            else:
+                unit.report("file-open-to-everyone", call, what="os.umask", safe="new files are not writable by others")

@@ -18,13 +18,21 @@ def is_literal(unit: "Unit", node: ast.Compare) -> None:
     for operator, side in zip(node.ops, node.comparators, strict=True):
         if isinstance(operator, (ast.Is, ast.IsNot)):
             for part in (side, node.left):
-                literal = isinstance(part, ast.Constant) and isinstance(part.value, (str, bytes, int, float)) and not isinstance(part.value, bool)
+                literal = (
+                    isinstance(part, ast.Constant)
+                    and isinstance(part.value, (str, bytes, int, float))
+                    and not isinstance(part.value, bool)
+                )
                 if literal or isinstance(part, (ast.List, ast.Dict, ast.Tuple, ast.Set)):
                     text = unit.source.segment(node)
                     edits: tuple[tuple[int, int, int, int, str], ...] = ()
                     place = unit.source.place(node)
                     if place.line == place.end and len(node.ops) == 1:
-                        new = re.sub(r"\bis not\b", "!=", text, count=1) if isinstance(operator, ast.IsNot) else re.sub(r"\bis\b", "==", text, count=1)
+                        new = (
+                            re.sub(r"\bis not\b", "!=", text, count=1)
+                            if isinstance(operator, ast.IsNot)
+                            else re.sub(r"\bis\b", "==", text, count=1)
+                        )
                         edits = ((place.line, place.column, place.end, place.end_column, new),)
                     unit.report("identity-compared-with-literal", node, what=text[:60], edits=edits)
                     return
@@ -36,14 +44,33 @@ def identity_of_values(unit: "Unit", node: ast.FunctionDef) -> None:
     if unit.source.library:
         return
     for part in ast.walk(node):
-        if isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.ops[0], (ast.Is, ast.IsNot)):
+        if (
+            isinstance(part, ast.Compare)
+            and len(part.ops) == 1
+            and isinstance(part.ops[0], (ast.Is, ast.IsNot))
+        ):
             sides = (part.left, part.comparators[0])
-            if all(isinstance(s, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) for s in sides) and not any(
+            if all(
+                isinstance(s, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) for s in sides
+            ) and not any(
                 isinstance(s, ast.Call) and unit.source.dotted(s.func) in {"type", "id"} for s in sides
             ):
                 texts = [unit.source.segment(s) for s in sides]
-                if not any(t in {"None", "self", "cls"} or t.lstrip("_")[:1].isupper() or t.startswith("_") or "sentinel" in t or "exc_info" in t or t in {"str", "int", "list", "dict", "sentinel"} for t in texts):
-                    unit.report("identity-compared-with-literal", part, what=unit.source.segment(part)[:60], strength=0)
+                if not any(
+                    t in {"None", "self", "cls"}
+                    or t.lstrip("_")[:1].isupper()
+                    or t.startswith("_")
+                    or "sentinel" in t
+                    or "exc_info" in t
+                    or t in {"str", "int", "list", "dict", "sentinel"}
+                    for t in texts
+                ):
+                    unit.report(
+                        "identity-compared-with-literal",
+                        part,
+                        what=unit.source.segment(part)[:60],
+                        strength=0,
+                    )
 
 
 @check("key-given-twice", ast.Dict)
@@ -54,7 +81,12 @@ def duplicate_key(unit: "Unit", node: ast.Dict) -> None:
         if isinstance(key, ast.Constant):
             mark = (type(key.value), key.value)
             if mark in seen:
-                unit.report("key-given-twice", key, what=repr(key.value)[:40], facts=(("shown", repr(key.value)[:40]),))
+                unit.report(
+                    "key-given-twice",
+                    key,
+                    what=repr(key.value)[:40],
+                    facts=(("shown", repr(key.value)[:40]),),
+                )
             seen[mark] = key
 
 
@@ -63,7 +95,12 @@ def past_the_end(unit: "Unit", node: ast.Subscript) -> None:
     """`items[len(items)]`, and `items[i]` in `range(len(items) + 1)`."""
     index = node.slice
     subject = unit.source.segment(node.value)
-    if isinstance(index, ast.Call) and unit.source.dotted(index.func) == "len" and index.args and unit.source.segment(index.args[0]) == subject:
+    if (
+        isinstance(index, ast.Call)
+        and unit.source.dotted(index.func) == "len"
+        and index.args
+        and unit.source.segment(index.args[0]) == subject
+    ):
         unit.report("index-past-the-end", node, what=unit.source.segment(node))
         return
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add) and isinstance(index.left, ast.Name):
@@ -75,11 +112,22 @@ def past_the_end(unit: "Unit", node: ast.Subscript) -> None:
 def _range_over(unit: "Unit", node: ast.Subscript, name: str, subject: str, *, extra: bool) -> None:
     current = unit.source.parent(node)
     while current is not None and not isinstance(current, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        if isinstance(current, ast.For) and isinstance(current.target, ast.Name) and current.target.id == name:
+        if (
+            isinstance(current, ast.For)
+            and isinstance(current.target, ast.Name)
+            and current.target.id == name
+        ):
             text = re.sub(r"\s", "", unit.source.segment(current.iter))
             over = "len(" + re.sub(r"\s", "", subject) + ")"
-            if text.endswith(f"{over}+1)") or (extra and text in {f"range({over})", f"range(0,{over})"} and not _bounded(unit, node, name)):
-                unit.report("index-past-the-end", node, what=unit.source.segment(node), facts=(("shown", unit.source.segment(current.iter)),))
+            if text.endswith(f"{over}+1)") or (
+                extra and text in {f"range({over})", f"range(0,{over})"} and not _bounded(unit, node, name)
+            ):
+                unit.report(
+                    "index-past-the-end",
+                    node,
+                    what=unit.source.segment(node),
+                    facts=(("shown", unit.source.segment(current.iter)),),
+                )
             return
         if isinstance(current, ast.While):
             text = re.sub(r"\s", "", unit.source.segment(current.test))
@@ -105,19 +153,42 @@ def mutable_default(unit: "Unit", node: ast.FunctionDef | ast.AsyncFunctionDef) 
     """`def f(items=[])`, reported when the body changes or hands out the default."""
     plain = [*node.args.posonlyargs, *node.args.args]
     pairs = [*zip(reversed(plain), reversed(node.args.defaults), strict=False)]
-    pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
+    pairs += [
+        (a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None
+    ]
     for argument, default in pairs:
-        if not (isinstance(default, (ast.List, ast.Dict, ast.Set)) or (isinstance(default, ast.Call) and unit.source.dotted(default.func) in {"list", "dict", "set"})):
+        if not (
+            isinstance(default, (ast.List, ast.Dict, ast.Set))
+            or (isinstance(default, ast.Call) and unit.source.dotted(default.func) in {"list", "dict", "set"})
+        ):
             continue
         changed = _changes(node, argument.arg)
-        unit.report("default-shared-between-calls", default, what=argument.arg, strength=0 if changed else -1, facts=(("shown", argument.arg),))
+        unit.report(
+            "default-shared-between-calls",
+            default,
+            what=argument.arg,
+            strength=0 if changed else -1,
+            facts=(("shown", argument.arg),),
+        )
 
 
 def _changes(node: ast.AST, name: str) -> bool:
     for part in ast.walk(node):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Name) and part.func.value.id == name and part.func.attr in {"append", "add", "update", "extend", "insert", "pop", "setdefault", "remove", "clear"}:
+        if (
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and isinstance(part.func.value, ast.Name)
+            and part.func.value.id == name
+            and part.func.attr
+            in {"append", "add", "update", "extend", "insert", "pop", "setdefault", "remove", "clear"}
+        ):
             return True
-        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store) and isinstance(part.value, ast.Name) and part.value.id == name:
+        if (
+            isinstance(part, ast.Subscript)
+            and isinstance(part.ctx, ast.Store)
+            and isinstance(part.value, ast.Name)
+            and part.value.id == name
+        ):
             return True
     return False
 
@@ -142,22 +213,36 @@ def endless(unit: "Unit", node: ast.While) -> None:
         if _leaves_loop(node.body):
             return
         text = unit.source.segment(node)
-        if re.search(r"yield|await|sleep\(|\.accept\(|\.recv|\.get\(|input\(|serve|select\(|\.wait\(|run_once|poll\(|next\(|process\(|listen|sys\.exit|exit\(|readline", text):
+        if re.search(
+            r"yield|await|sleep\(|\.accept\(|\.recv|\.get\(|input\(|serve|select\(|\.wait\(|run_once|poll\(|next\(|process\(|listen|sys\.exit|exit\(|readline",
+            text,
+        ):
             return
         unit.report("loop-without-end", node, what="while True", strength=0)
         return
     names = {part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)}
     function = unit.source.function_of(node)
     around = unit.source.segment(function) if function else unit.source.text
-    if not isinstance(node.test, ast.Compare) and re.search(rf"=\s*({'|'.join(map(re.escape, names)) or '-'})\.", around):
+    if not isinstance(node.test, ast.Compare) and re.search(
+        rf"=\s*({'|'.join(map(re.escape, names)) or '-'})\.", around
+    ):
         return
-    if not names or any(isinstance(part, (ast.Call, ast.Attribute, ast.Await, ast.Subscript)) for part in ast.walk(node.test)):
+    if not names or any(
+        isinstance(part, (ast.Call, ast.Attribute, ast.Await, ast.Subscript)) for part in ast.walk(node.test)
+    ):
         return
     for part in (p for statement in node.body for p in ast.walk(statement)):
         if isinstance(part, ast.Name) and part.id in names and not isinstance(part.ctx, ast.Load):
             return
+        if isinstance(part, (ast.Subscript, ast.Attribute)) and not isinstance(part.ctx, ast.Load) and (
+            isinstance(part.value, ast.Name) and part.value.id in names
+        ):
+            return
         if isinstance(part, (ast.Global, ast.Nonlocal, *_LEAVES, ast.Yield, ast.Await)) or (
-            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Name) and part.func.value.id in names
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and isinstance(part.func.value, ast.Name)
+            and part.func.value.id in names
         ):
             return
     unit.report("loop-without-end", node, what=unit.source.segment(node.test)[:60])
@@ -173,6 +258,7 @@ def _leaves_loop(body: list[ast.stmt]) -> bool:
             continue
         if isinstance(part, (ast.For, ast.While)):
             stack.extend(p for p in ast.walk(part) if isinstance(p, (ast.Return, ast.Raise)))
+            stack.extend(part.orelse)
             continue
         stack.extend(ast.iter_child_nodes(part))
     return False
@@ -185,12 +271,30 @@ def endless_recursion(unit: "Unit", node: ast.FunctionDef) -> None:
         return
     for statement in node.body:
         for part in ast.walk(statement):
-            if isinstance(part, (ast.If, ast.IfExp, ast.Try, ast.While, ast.For, ast.Match, ast.BoolOp, ast.FunctionDef, ast.Lambda)):
+            if isinstance(
+                part,
+                (
+                    ast.If,
+                    ast.IfExp,
+                    ast.Try,
+                    ast.While,
+                    ast.For,
+                    ast.Match,
+                    ast.BoolOp,
+                    ast.FunctionDef,
+                    ast.Lambda,
+                ),
+            ):
                 return
             if isinstance(part, ast.comprehension):
                 return
         for part in ast.walk(statement):
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == node.name and isinstance(unit.source.parent(node), ast.Module):
+            if (
+                isinstance(part, ast.Call)
+                and isinstance(part.func, ast.Name)
+                and part.func.id == node.name
+                and isinstance(unit.source.parent(node), ast.Module)
+            ):
                 unit.report("recursion-without-end", part, what=node.name)
                 return
         if isinstance(statement, _LEAVES):
@@ -209,7 +313,10 @@ def float_equality(unit: "Unit", node: ast.Compare) -> None:
         return
     for operator, side in zip(node.ops, node.comparators, strict=True):
         if isinstance(operator, (ast.Eq, ast.NotEq)) and any(
-            isinstance(part, ast.Constant) and isinstance(part.value, float) and not float(part.value).is_integer() for part in (side, node.left)
+            isinstance(part, ast.Constant)
+            and isinstance(part.value, float)
+            and not float(part.value).is_integer()
+            for part in (side, node.left)
         ):
             unit.report("floats-compared-exactly", node, what=unit.source.segment(node)[:60], strength=-1)
 
@@ -233,9 +340,22 @@ def changed_while_looped(unit: "Unit", node: ast.For) -> None:
         return
     name = node.iter.id
     for part in (p for statement in node.body for p in ast.walk(statement)):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Name) and part.func.value.id == name and part.func.attr in {"remove", "append", "pop", "insert", "add", "discard"}:
-            if not any(isinstance(p, (ast.Break, ast.Return)) for statement in node.body for p in ast.walk(statement)):
-                unit.report("list-changed-while-looped", part, what=unit.source.segment(part)[:60], facts=(("shown", name),))
+        if (
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and isinstance(part.func.value, ast.Name)
+            and part.func.value.id == name
+            and part.func.attr in {"remove", "append", "pop", "insert", "add", "discard"}
+        ):
+            if not any(
+                isinstance(p, (ast.Break, ast.Return)) for statement in node.body for p in ast.walk(statement)
+            ):
+                unit.report(
+                    "list-changed-while-looped",
+                    part,
+                    what=unit.source.segment(part)[:60],
+                    facts=(("shown", name),),
+                )
             return
 
 
@@ -243,11 +363,26 @@ def changed_while_looped(unit: "Unit", node: ast.For) -> None:
 def quadratic(unit: "Unit", node: ast.For) -> None:
     """`x in list` in a loop over the list's own growth, nested loops with `.index`."""
     for part in (p for statement in node.body for p in ast.walk(statement)):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and isinstance(part.func.value, ast.Name):
+        if (
+            isinstance(part, ast.Call)
+            and isinstance(part.func, ast.Attribute)
+            and isinstance(part.func.value, ast.Name)
+        ):
             inside = part.func.value.id
-            if part.func.attr in {"index", "count"} and isinstance(node, ast.For) and isinstance(node.iter, ast.Name) and node.iter.id == inside and part.args:
+            if (
+                part.func.attr in {"index", "count"}
+                and isinstance(node, ast.For)
+                and isinstance(node.iter, ast.Name)
+                and node.iter.id == inside
+                and part.args
+            ):
                 unit.report("text-grown-in-loop", part, what=unit.source.segment(part)[:60], strength=-1)
-            elif part.func.attr == "insert" and part.args and isinstance(part.args[0], ast.Constant) and part.args[0].value == 0:
+            elif (
+                part.func.attr == "insert"
+                and part.args
+                and isinstance(part.args[0], ast.Constant)
+                and part.args[0].value == 0
+            ):
                 unit.report("text-grown-in-loop", part, what=unit.source.segment(part)[:60], strength=-1)
 
 
@@ -257,7 +392,10 @@ def query_in_loop(unit: "Unit", node: ast.For) -> None:
     for part in (p for statement in node.body for p in ast.walk(statement)):
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             text = unit.source.segment(part.func)
-            if re.search(r"\.(objects\.(get|filter)|query\.(get|filter\w*))$|cursor\.execute$", text) and not unit.source.is_test:
+            if (
+                re.search(r"\.(objects\.(get|filter)|query\.(get|filter\w*))$|cursor\.execute$", text)
+                and not unit.source.is_test
+            ):
                 words = unit.source.segment(part)
                 if re.search(r"(?i)select|\.get\b|\.filter|query", words):
                     unit.report("query-in-loop", part, what=text, strength=-1)

@@ -67,7 +67,9 @@ def host_pattern(unit: "Unit", node: ast.Call) -> None:
 def tag_filter(unit: "Unit", node: ast.Call) -> None:
     """`re.sub("<script.*?>.*?</script>", "")`: markup is not a regular language."""
     found = pattern_of(unit, node)
-    if found is not None and re.search(r"(?i)<\W*(script|/?\s*\[?\^?>|iframe|style|!--)|javascript:|<\[\^", found[0]):
+    if found is not None and re.search(
+        r"(?i)<\W*(script|/?\s*\[?\^?>|iframe|style|!--)|javascript:|<\[\^", found[0]
+    ):
         name = unit.source.dotted(node.func)
         if re.search(r"(?i)script|iframe|javascript|!--", found[0]) or name in {"re.sub", "re.subn"}:
             unit.report("markup-filtered-by-pattern", node, what=name, facts=(("shown", found[0][:60]),))
@@ -131,7 +133,11 @@ def _repeated(body: list[Any]) -> str:
 
 def _solid(flat: list[Any]) -> bool:
     """An unbounded repetition inside, and nothing required beside it that its own characters cannot match."""
-    repeats = [item for item in flat if item[0] in {codes.MAX_REPEAT, codes.MIN_REPEAT} and item[1][1] is codes.MAXREPEAT]
+    repeats = [
+        item
+        for item in flat
+        if item[0] in {codes.MAX_REPEAT, codes.MIN_REPEAT} and item[1][1] is codes.MAXREPEAT
+    ]
     if not repeats:
         return False
     own = _first(list(repeats[0][1][2]))

@@ -12,10 +12,29 @@ if TYPE_CHECKING:
 
 _WAITS = frozenset(
     [f"requests.{verb}" for verb in "get post put delete head patch options request".split()]
-    + ["urllib.request.urlopen", "urllib2.urlopen", "smtplib.SMTP", "ftplib.FTP", "http.client.HTTPConnection", "socket.create_connection"]
-    + ["requests.Session().get", "requests.Session().post", "requests.session().get", "requests.session().post"]
+    + [
+        "urllib.request.urlopen",
+        "urllib2.urlopen",
+        "smtplib.SMTP",
+        "ftplib.FTP",
+        "http.client.HTTPConnection",
+        "socket.create_connection",
+    ]
+    + [
+        "requests.Session().get",
+        "requests.Session().post",
+        "requests.session().get",
+        "requests.session().post",
+    ]
 )
-_TIMEOUT_POSITION = {"urllib.request.urlopen": 2, "urllib2.urlopen": 2, "socket.create_connection": 1, "smtplib.SMTP": 3, "ftplib.FTP": 4, "http.client.HTTPConnection": 3}
+_TIMEOUT_POSITION = {
+    "urllib.request.urlopen": 2,
+    "urllib2.urlopen": 2,
+    "socket.create_connection": 1,
+    "smtplib.SMTP": 3,
+    "ftplib.FTP": 4,
+    "http.client.HTTPConnection": 3,
+}
 
 
 @check("wait-without-limit", ast.Call)
@@ -47,7 +66,9 @@ def no_timeout(unit: "Unit", node: ast.Call) -> None:
 def lock_held(unit: "Unit", node: ast.Expr) -> None:
     """`lock.acquire()` whose release an exception skips, or that is never released."""
     call = node.value
-    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "acquire"):
+    if not (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "acquire"
+    ):
         return
     owner = unit.source.segment(call.func.value)
     if not re.search(r"(?i)lock|mutex|sem(aphore)?|cond", owner):
@@ -61,8 +82,17 @@ def lock_held(unit: "Unit", node: ast.Expr) -> None:
         unit.report("lock-left-held", node, what=owner, facts=(("shown", owner),))
         return
     for part in ast.walk(scope):
-        if isinstance(part, ast.Try) and any(f"{owner}.release" in unit.source.segment(s) for s in part.finalbody):
-            unit.report("lock-left-held", node, what=owner, safe="it is released in a finally part", safe_line=part.finalbody[0].lineno, facts=(("shown", owner),))
+        if isinstance(part, ast.Try) and any(
+            f"{owner}.release" in unit.source.segment(s) for s in part.finalbody
+        ):
+            unit.report(
+                "lock-left-held",
+                node,
+                what=owner,
+                safe="it is released in a finally part",
+                safe_line=part.finalbody[0].lineno,
+                facts=(("shown", owner),),
+            )
             return
     unit.report("lock-left-held", node, what=owner, strength=0, facts=(("shown", owner),))
 
@@ -86,7 +116,9 @@ def taken_twice(unit: "Unit", node: ast.FunctionDef) -> None:
 def shared(unit: "Unit", node: ast.FunctionDef) -> None:
     """A thread's function changes a global by reading it first, without a lock."""
     imports = set(unit.source.imports.values())
-    if not any(name.partition(".")[0] in {"threading", "concurrent", "_thread", "thread"} for name in imports):
+    if not any(
+        name.partition(".")[0] in {"threading", "concurrent", "_thread", "thread"} for name in imports
+    ):
         return
     text = unit.source.text
     if not re.search(rf"(target\s*=\s*|submit\(|map\(|start_new_thread\(\s*)(self\.)?{node.name}\b", text):
@@ -97,16 +129,30 @@ def shared(unit: "Unit", node: ast.FunctionDef) -> None:
             continue
         target = part.target if isinstance(part, ast.AugAssign) else part.targets[0]
         shared_target = (isinstance(target, ast.Name) and target.id in shared_names) or (
-            isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self" and isinstance(part, ast.AugAssign)
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+            and isinstance(part, ast.AugAssign)
         )
         if not shared_target:
             continue
         name = unit.source.segment(target)
-        if isinstance(part, ast.Assign) and not re.search(rf"\b{re.escape(name)}\b", unit.source.segment(part.value)) and name not in unit.source.segment(node).split("=")[0]:
+        if (
+            isinstance(part, ast.Assign)
+            and not re.search(rf"\b{re.escape(name)}\b", unit.source.segment(part.value))
+            and name not in unit.source.segment(node).split("=")[0]
+        ):
             continue
         holder = _lock_around(unit, part)
         if holder:
-            unit.report("shared-value-without-lock", part, what=name, safe="a lock is held here", safe_line=holder, facts=(("shown", name),))
+            unit.report(
+                "shared-value-without-lock",
+                part,
+                what=name,
+                safe="a lock is held here",
+                safe_line=holder,
+                facts=(("shown", name),),
+            )
         else:
             unit.report("shared-value-without-lock", part, what=name, facts=(("shown", name),))
         return
@@ -115,13 +161,19 @@ def shared(unit: "Unit", node: ast.FunctionDef) -> None:
 def _lock_around(unit: "Unit", node: ast.AST) -> int:
     current = unit.source.parent(node)
     while current is not None and not isinstance(current, ast.FunctionDef):
-        if isinstance(current, ast.With) and re.search(r"(?i)lock|mutex|sem", " ".join(unit.source.segment(i.context_expr) for i in current.items)):
+        if isinstance(current, ast.With) and re.search(
+            r"(?i)lock|mutex|sem", " ".join(unit.source.segment(i.context_expr) for i in current.items)
+        ):
             return current.lineno
         current = unit.source.parent(current)
     function = unit.source.function_of(node)
     if function is not None:
         for part in ast.walk(function):
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "acquire":
+            if (
+                isinstance(part, ast.Call)
+                and isinstance(part.func, ast.Attribute)
+                and part.func.attr == "acquire"
+            ):
                 return part.lineno
     return 0
 
@@ -159,7 +211,9 @@ def old_function(unit: "Unit", node: ast.Call) -> None:
     gone = table("python", "deprecated")["functions"]
     why = gone.get(name) or gone.get("*." + name.rpartition(".")[2] if "." in name else "")
     if why:
-        unit.report("function-is-gone", node, what=name.lstrip("~"), facts=(("shown", name.lstrip("~")), ("why", why)))
+        unit.report(
+            "function-is-gone", node, what=name.lstrip("~"), facts=(("shown", name.lstrip("~")), ("why", why))
+        )
 
 
 @check("warning-suppressed", ast.Module)
@@ -184,7 +238,12 @@ def skipped(unit: "Unit", node: ast.FunctionDef) -> None:
 @check("answer-read-without-limit", ast.Call)
 def unlimited_read(unit: "Unit", node: ast.Call) -> None:
     """`request.stream.read()`, `sock.makefile().read()`: as much as the peer sends."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr != "read" or node.args or unit.source.is_test:
+    if (
+        not isinstance(node.func, ast.Attribute)
+        or node.func.attr != "read"
+        or node.args
+        or unit.source.is_test
+    ):
         return
     text = unit.source.segment(node.func.value)
     if re.search(r"request\.(stream|content)$|rfile$|urlopen\(", text):
@@ -195,7 +254,11 @@ def unlimited_read(unit: "Unit", node: ast.Call) -> None:
 def bomb(unit: "Unit", node: ast.Call) -> None:
     """`gzip.decompress(request.data)`."""
     name = unit.source.dotted(node.func)
-    if name in {"gzip.decompress", "zlib.decompress", "bz2.decompress", "lzma.decompress"} and node.args and not unit.source.library:
+    if (
+        name in {"gzip.decompress", "zlib.decompress", "bz2.decompress", "lzma.decompress"}
+        and node.args
+        and not unit.source.library
+    ):
         unit.report("zip-bomb-decompressed", node, what=name, strength=-1)
 
 
@@ -210,7 +273,12 @@ def root(unit: "Unit", node: ast.Call) -> None:
     elif name in {"os.setuid", "os.seteuid"} and node.args and not unit.source.is_test:
         function = unit.source.function_of(node)
         scope = unit.source.segment(function) if function else unit.source.text
-        if "setgroups" not in scope and "setgid" not in scope and "initgroups" not in scope and unit.source.segment(node.args[0]) != "0":
+        if (
+            "setgroups" not in scope
+            and "setgid" not in scope
+            and "initgroups" not in scope
+            and unit.source.segment(node.args[0]) != "0"
+        ):
             unit.report("rights-dropped-unchecked", node, what=name)
 
 
@@ -224,7 +292,9 @@ def search_path(unit: "Unit", node: ast.Call) -> None:
             unit.report("path-searched-first", node, what=name, facts=(("shown", text[:60]),))
     elif name in {"ctypes.CDLL", "ctypes.cdll.LoadLibrary"} and node.args:
         text = unit.source.segment(node.args[0])
-        if re.match(r"[\"']\.?/?(tmp/)?[\w.]+\.(so|dll)[\"']$|[\"']/tmp", text) and not text.startswith(("'/lib", '"/lib', '"/usr', "'/usr")):
+        if re.match(r"[\"']\.?/?(tmp/)?[\w.]+\.(so|dll)[\"']$|[\"']/tmp", text) and not text.startswith(
+            ("'/lib", '"/lib', '"/usr', "'/usr")
+        ):
             unit.report("path-searched-first", node, what=name, facts=(("shown", text[:60]),))
 
 
@@ -235,5 +305,9 @@ def path_variable(unit: "Unit", node: ast.Assign) -> None:
     if isinstance(target, ast.Subscript) and unit.source.dotted(target.value) == "os.environ":
         key = unit.source.segment(target.slice).strip("\"'")
         text = unit.source.segment(node.value)
-        if key in {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD"} and re.search(r"[\"'](\.|/tmp|:)|getcwd|input\(|argv|request", text):
-            unit.report("path-searched-first", node, what=f"os.environ[{key!r}]", facts=(("shown", text[:60]),))
+        if key in {"PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "LD_PRELOAD"} and re.search(
+            r"[\"'](\.|/tmp|:)|getcwd|input\(|argv|request", text
+        ):
+            unit.report(
+                "path-searched-first", node, what=f"os.environ[{key!r}]", facts=(("shown", text[:60]),)
+            )

@@ -24,6 +24,9 @@ _PLACEHOLDER = re.compile(
     r"password|passwd|secret|token|key|string|str|bearer|basic|hidden|redacted|placeholder|n/?a|unknown|default|api_?key)$"
     r"|^<.*>$|^\{.*\}$|^\$\{?\w+\}?$|^%\(?\w|your[_ -]|change[_ -]?me|replace[_ -]?me|insert|example\.|xxxx|\.\.\."
 )
+_TEMPLATE = re.compile(
+    r"(?i)^<.*>$|^\{.*\}$|^\$\{?\w+\}?$|^%\(?\w|^\*+$|^x+$|^\.+$|^(none|null|true|false|bearer|basic|str|string|required|optional)$"
+)
 _SHAPES = re.compile(
     r"^(AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk_live_[0-9a-zA-Z]{16,}|"
     r"AIza[0-9A-Za-z_-]{35}|glpat-[\w-]{20,}|sk-[A-Za-z0-9]{32,}|-----BEGIN [A-Z ]*PRIVATE KEY-----)"
@@ -31,7 +34,9 @@ _SHAPES = re.compile(
 _URL_PASSWORD = re.compile(r"^[a-z][\w+.-]*://[^/\s:@{}]+:([^/\s:@{}$%<>*]+)@[^/\s]+")
 _PROSE = re.compile(r"\s\S+\s")
 _IDENTIFIER_LIKE = re.compile(r"^[a-z]+([_.\-/:][a-z]+)+$|^[a-z]+$")
-_LOG_CALL = re.compile(r"(^|\.)(log(ger|ging)?(\(\))?)\.(debug|info|warning|warn|error|critical|exception|log)$|^print$")
+_LOG_CALL = re.compile(
+    r"(^|\.)(log(ger|ging)?(\(\))?)\.(debug|info|warning|warn|error|critical|exception|log)$|^print$"
+)
 _MASK = re.compile(r"(?i)mask|redact|hash|len\(|\*\*\*|encrypt|obfusc|hidden|hexdigest|bool\(")
 
 
@@ -43,10 +48,16 @@ def looks_secret(text: str, strict: bool) -> bool:
     """
     if _SHAPES.match(text):
         return True
-    if len(text) < 3 or _PLACEHOLDER.search(text) or _PROSE.search(text) or len(text) > 500:
+    if len(text) < 3 or _PROSE.search(text) or len(text) > 500:
         return False
     if not strict:
-        return not text.startswith(("http://", "https://", "/"))
+        return (
+            not _TEMPLATE.search(text)
+            and not text.startswith(("http://", "https://", "/"))
+            and not text.endswith(":")
+        )
+    if _PLACEHOLDER.search(text):
+        return False
     if _IDENTIFIER_LIKE.match(text) or text.startswith(("/", "http", "$")):
         return False
     return len(text) >= 8 and entropy(text) >= 3.0 and any(c.isdigit() for c in text) and " " not in text
@@ -74,6 +85,10 @@ def _judge(unit: "Unit", name: str, value: ast.expr | None, node: ast.AST) -> No
     if text is None or unit.source.is_test:
         return
     bare = name.rpartition(".")[2]
+    if re.sub(r"\W|_", "", text).lower() == re.sub(r"\W|_", "", bare).lower() and not isinstance(
+        node, ast.Compare
+    ):
+        return
     if _SHAPES.match(text) or (
         _NAME.search(bare) and not _NOT_NAME.search(bare) and looks_secret(text, unit.source.library)
     ):
@@ -159,7 +174,9 @@ def default_value(unit: "Unit", node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     """`def connect(password="...")`."""
     plain = [*node.args.posonlyargs, *node.args.args]
     pairs = list(zip(reversed(plain), reversed(node.args.defaults), strict=False))
-    pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
+    pairs += [
+        (a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None
+    ]
     for argument, default in pairs:
         _judge(unit, argument.arg, default, default)
 
@@ -178,7 +195,12 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
 
 def _get_key(node: ast.expr) -> str | None:
     """`form.get("password")` speaks of `password`."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "get" and node.args:
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "get"
+        and node.args
+    ):
         return _text(node.args[0])
     return None
 
@@ -191,7 +213,9 @@ def logged(unit: "Unit", node: ast.Call) -> None:
         return
     text = unit.source.segment(node)
     for part in ast.walk(node):
-        label = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+        label = (
+            part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+        )
         if isinstance(part, ast.Subscript):
             label = _text(part.slice) or ""
         elif isinstance(part, ast.Call):
@@ -212,17 +236,27 @@ _SENSITIVE = re.compile(
 @check("secret-stored-in-clear", ast.Call)
 def stored(unit: "Unit", node: ast.Call) -> None:
     """`stream.write(password)`: a secret goes to a file as it is."""
-    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {"write", "writelines", "writerow", "set_cookie", "write_text"}:
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {
+        "write",
+        "writelines",
+        "writerow",
+        "set_cookie",
+        "write_text",
+    }:
         return
     text = unit.source.segment(node)
     if unit.source.is_test or _MASK.search(text):
         return
     for part in ast.walk(ast.Tuple(elts=[*node.args, *(k.value for k in node.keywords)], ctx=ast.Load())):
-        label = part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+        label = (
+            part.id if isinstance(part, ast.Name) else part.attr if isinstance(part, ast.Attribute) else ""
+        )
         if isinstance(part, ast.Subscript):
             label = _text(part.slice) or ""
         if label and _SENSITIVE.search(label) and not label.isupper():
-            unit.report("secret-stored-in-clear", node, what=unit.source.segment(node.func), facts=(("shown", label),))
+            unit.report(
+                "secret-stored-in-clear", node, what=unit.source.segment(node.func), facts=(("shown", label),)
+            )
             return
 
 
@@ -239,9 +273,13 @@ def kept(unit: "Unit", node: ast.Assign | ast.keyword) -> None:
     else:
         parent = unit.source.parent(node)
         name = unit.source.dotted(parent.func) if isinstance(parent, ast.Call) else ""
-        if node.arg != "password" or not re.search(r"(^|\.|~)(User|Account|Member|Customer|Admin)(Model)?$", name):
+        if node.arg != "password" or not re.search(
+            r"(^|\.|~)(User|Account|Member|Customer|Admin)(Model)?$", name
+        ):
             return
         value = node.value
     text = unit.source.segment(value)
-    if re.search(r"(?i)request\.|form\b|data\[|input\(", text) and not re.search(r"(?i)hash|crypt|generate|make_password", text):
+    if re.search(r"(?i)request\.|form\b|data\[|input\(", text) and not re.search(
+        r"(?i)hash|crypt|generate|make_password", text
+    ):
         unit.report("password-stored-in-clear", value, what=text[:60], facts=(("shown", text[:60]),))

@@ -126,7 +126,10 @@ class Evaluate:
         for entry in self.unit.sources(name):
             key = f"{entry['id']}:{name}"
             self._note(key, node, entry)
-            return Value((Flow(Label("source", key)),), name=name)
+            line: int = node.lineno  # type: ignore[attr-defined]
+            clean = entry.get("clean")
+            marks = (Mark(frozenset(clean), line, "it is this request's own address"),) if clean else ()
+            return Value((Flow(Label("source", key), (), marks),), name=name)
         return None
 
     def _note(self, key: str, node: ast.AST, entry: dict[str, Any]) -> None:

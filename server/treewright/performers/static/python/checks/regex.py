@@ -67,12 +67,12 @@ def host_pattern(unit: "Unit", node: ast.Call) -> None:
 def tag_filter(unit: "Unit", node: ast.Call) -> None:
     """`re.sub("<script.*?>.*?</script>", "")`: markup is not a regular language."""
     found = pattern_of(unit, node)
-    if found is not None and re.search(
-        r"(?i)<\W*(script|/?\s*\[?\^?>|iframe|style|!--)|javascript:|<\[\^", found[0]
-    ):
-        name = unit.source.dotted(node.func)
-        if re.search(r"(?i)script|iframe|javascript|!--", found[0]) or name in {"re.sub", "re.subn"}:
-            unit.report("markup-filtered-by-pattern", node, what=name, facts=(("shown", found[0][:60]),))
+    if found is None:
+        return
+    name = unit.source.dotted(node.func)
+    strips = name in {"re.sub", "re.subn"} and re.fullmatch(r"<(\.|\[\^[<>]+\])[*+]\??/?>", found[0])
+    if strips or re.search(r"(?i)<\W*(script|iframe|style|!--)|javascript:", found[0]):
+        unit.report("markup-filtered-by-pattern", node, what=name, facts=(("shown", found[0][:60]),))
 
 
 def ambiguous(pattern: str) -> str:

@@ -15,6 +15,9 @@ _TAG = "think|thinking|thought|reasoning|reflection"
 _OPEN = re.compile(rf"\s*<({_TAG})>", re.IGNORECASE)
 _CLOSE = re.compile(rf"</({_TAG})>", re.IGNORECASE)
 
+_MAY_OPEN = re.compile(r"\s*(?:<[a-z]{0,10})?", re.IGNORECASE)
+_TAG_LONGEST = len("</reflection>")
+
 TRUNCATION_SHARE = 0.75
 """A server that counts fewer prompt tokens than this share of the least possible has cut the prompt."""
 
@@ -50,6 +53,46 @@ def split_reasoning(text: str) -> tuple[str, str, bool]:
             return answer, text[start : closed.start()] + more, is_open
         return rest.lstrip("\n"), text[start : closed.start()], False
     return text, "", False
+
+
+class ThinkFilter:
+    """Lets through, piece by piece, what of an answer is not its leading think block."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._open = False
+        self._through = False
+        self._trims = False
+        self._searched = 0
+
+    def feed(self, piece: str) -> str:
+        """Return what may be shown now."""
+        if self._through:
+            return self._trimmed(piece)
+        self._held += piece
+        if not self._open:
+            opened = _OPEN.match(self._held)
+            if opened is None:
+                return "" if _MAY_OPEN.fullmatch(self._held) else self._let_through(0)
+            self._open, self._searched = True, opened.end()
+        closed = _CLOSE.search(self._held, self._searched)
+        if closed is None:
+            self._searched = max(self._searched, len(self._held) - _TAG_LONGEST)
+            return ""
+        return self._let_through(closed.end())
+
+    def _let_through(self, start: int) -> str:
+        self._through = True
+        self._trims = start > 0
+        shown, self._held = self._held[start:], ""
+        return self._trimmed(shown)
+
+    def _trimmed(self, piece: str) -> str:
+        """Drop the empty lines between a think block and the answer."""
+        if self._trims:
+            piece = piece.lstrip("\n")
+            self._trims = not piece
+        return piece
 
 
 def _looks_like_answer(before: str) -> bool:

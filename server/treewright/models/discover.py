@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any
 
 from treewright.models.anthropic import API_VERSION
-from treewright.models.registry import KNOWN_URLS
+from treewright.models.registry import KNOWN_URLS, with_version
 from treewright.models.secrets import Key
 from treewright.models.wire import Wire
 
@@ -84,7 +84,7 @@ async def look_at(target: Target, *, timeout_s: float = 3.0) -> Found:
 
     headers = {"anthropic-version": API_VERSION} if target.anthropic else {}
     wire = Wire(
-        base_url=target.url,
+        base_url=with_version(target.url),
         key=target.key,
         key_header="x-api-key" if target.anthropic else "Authorization",
         headers={**headers, **target.headers},

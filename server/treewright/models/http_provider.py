@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
 
-from treewright.models.classify import classify_sample, prompt_was_truncated
+from treewright.models.classify import ThinkFilter, classify_sample, prompt_was_truncated
 from treewright.models.dialect import adapt
 from treewright.models.memory import Dialect, EndpointMemory
 from treewright.models.provider import (
@@ -255,6 +255,7 @@ class _Watched:
     def __init__(self, inner: ChoiceReader, on_text: TextSink | None) -> None:
         self.inner = inner
         self._on_text = on_text
+        self._filter = ThinkFilter()
 
     @property
     def started(self) -> bool:
@@ -270,6 +271,7 @@ class _Watched:
 
     def reset(self) -> None:
         self.inner.reset()
+        self._filter = ThinkFilter()
 
     def event(self, event: ServerEvent) -> None:
         self.inner.event(event)
@@ -282,7 +284,9 @@ class _Watched:
     def _show(self) -> None:
         fresh, self.inner.fresh = self.inner.fresh, ""
         if fresh and self._on_text is not None:
-            self._on_text(fresh)
+            shown = self._filter.feed(fresh)
+            if shown:
+                self._on_text(shown)
 
 
 def merge(parts: tuple[Completion, ...]) -> Completion:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from treewright.errors import ModelError
+from treewright.models.backoff import RetryPolicy
 from treewright.models.http_provider import merge
 from treewright.models.memory import EndpointMemory
 from treewright.models.openai import OpenAIProvider
@@ -28,6 +29,9 @@ from treewright.models.secrets import Key
 from treewright.models.wire import Timeouts, Wire, unless_cancelled
 
 _MAGIC = b"GGUF"
+_TRIES = 2
+"""A call whose process died before any text is put once more, to a new process."""
+
 _STARTS_MOST = 3
 """A model that dies this often without one answer is not started again."""
 
@@ -148,19 +152,19 @@ class LocalProvider:
         if await unless_cancelled(self._turns.acquire(), cancel) is None:
             return self._cancelled()
         try:
-            child = await unless_cancelled(self._running(), cancel)
-            if child is None:
-                return self._cancelled()
-            done = await child.provider.complete(request, on_text=on_text, cancel=cancel)
+            for _ in range(_TRIES):
+                child = await unless_cancelled(self._running(), cancel)
+                if child is None:
+                    return self._cancelled()
+                done = await child.provider.complete(request, on_text=on_text, cancel=cancel)
+                if done.outcome is Outcome.COMPLETE:
+                    self._starts = 0
+                if done.outcome is not Outcome.UNREACHABLE:
+                    return done
+                await self._retire(child)
         finally:
             self._turns.release()
-        if done.outcome is Outcome.COMPLETE:
-            self._starts = 0
-        if child.process.returncode is not None and done.outcome is Outcome.UNREACHABLE:
-            return replace(
-                done, detail=f"the model's process ended ({child.process.returncode}) while it answered"
-            )
-        return done
+        return replace(done, detail="the model's process ended while it answered")
 
     def _cancelled(self) -> Completion:
         return Completion(
@@ -229,7 +233,8 @@ class LocalProvider:
 
     def _provider(self, address: str, key: str) -> OpenAIProvider:
         url = f"{address.rstrip('/')}/v1"
-        wire = Wire(base_url=url, key=Key(key, url), timeouts=self._timeouts)
+        retry = RetryPolicy(unreachable_tries=2, first_s=0.1)  # a child that is gone stays gone
+        wire = Wire(base_url=url, key=Key(key, url), timeouts=self._timeouts, retry=retry)
         return OpenAIProvider(self._info, wire, self._memory)
 
     def _load_error(self, log: IO[bytes], error: Exception) -> ModelError:
@@ -244,6 +249,12 @@ class LocalProvider:
             "Is it a GGUF model that llama.cpp knows, and is there memory for it and its context?",
             {"log": [line for line in tail.splitlines() if line.strip()][-8:]},
         )
+
+    async def _retire(self, child: _Child) -> None:
+        """End a child that does not answer, unless another call did so already."""
+        async with self._starting:
+            if self._child is child:
+                await self._end_child()
 
     async def _end_child(self) -> None:
         child, self._child = self._child, None

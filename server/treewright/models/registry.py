@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -45,7 +46,7 @@ class EndpointSettings(BaseModel):
 
     Attributes:
         kind: the protocol; with `url` alone it is `openai`.
-        url: address up to the version, such as `http://127.0.0.1:11434/v1`.
+        url: address up to the version, such as `http://127.0.0.1:11434/v1`; `/v1` may be left out.
         model: the model's name there.
         path: the file of a `local` or `scripted` one.
         api_key, api_key_env: the key, or the variable that holds it.
@@ -265,7 +266,7 @@ def _path_of(table: EndpointSettings) -> Path:
 
 
 def _over_http(name: str, endpoint: str, table: EndpointSettings, around: Surroundings) -> Provider:
-    url = table.url or KNOWN_URLS[table.kind]
+    url = with_version(table.url or KNOWN_URLS[table.kind])
     origin = Origin.of(url)
     if not table.model and not origin.is_loopback:
         raise ModelError(
@@ -308,6 +309,12 @@ def _over_http(name: str, endpoint: str, table: EndpointSettings, around: Surrou
     )
     kind: type[HttpProvider] = AnthropicProvider if anthropic else OpenAIProvider
     return kind(info, wire, around.memory)
+
+
+def with_version(url: str) -> str:
+    """Return an address with `/v1` when it names a host only, as every server of this kind wants."""
+    origin = Origin.of(url)
+    return f"{origin}/v1" if urlsplit(url).path in {"", "/"} else url
 
 
 def _price(table: EndpointSettings, origin: Origin, around: Surroundings) -> Price:

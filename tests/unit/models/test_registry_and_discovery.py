@@ -75,6 +75,12 @@ def test_configured_endpoints_have_names_a_default_and_other_models():
     assert isinstance(build("work", settings, Surroundings(gate=CapGate(1.0))), Metered)
 
 
+def test_the_version_may_be_left_out_of_an_address():
+    for url in ("http://127.0.0.1:8080", "http://127.0.0.1:8080/"):
+        assert build(f"{url}#m", NONE, KEYED).wire.base_url == "http://127.0.0.1:8080/v1"
+    assert build("http://127.0.0.1:8080/api/v3#m", NONE, KEYED).wire.base_url.endswith("/api/v3")
+
+
 @pytest.mark.parametrize(
     ("name", "table", "code"),
     [

@@ -70,11 +70,13 @@ class Placement(NamedTuple):
 GONE = Placement(AnchorState.GONE)
 
 
-def make_anchor(text: str, start: int, end: int, columns: tuple[int, int] | None = None) -> Anchor:
+def make_anchor(
+    text: str | QuotedText, start: int, end: int, columns: tuple[int, int] | None = None
+) -> Anchor:
     """Return the anchor of some lines of a text.
 
     Args:
-        text: the file's text.
+        text: the file's text; prepared once when many anchors are made in it.
         start: first line, from 1.
         end: last line, inclusive.
         columns: where the finding begins on the first line and ends on the last, in code points from 0 and exclusive; None
@@ -83,11 +85,11 @@ def make_anchor(text: str, start: int, end: int, columns: tuple[int, int] | None
     Raises:
         ValueError: the lines do not exist or hold nothing but white space.
     """
-    index = LineIndex(text)
+    prepared = QuotedText(text) if isinstance(text, str) else text
+    index = prepared.index
     if not 1 <= start <= end <= len(index):
         raise ValueError(f"there are no lines {start} to {end}")
-    quote = text[index.start(start - 1) : index.end(end - 1)]
-    prepared = QuotedText(text)
+    quote = index.text[index.start(start - 1) : index.end(end - 1)]
     plain = same_up_to_space(quote)
     if not plain:
         raise ValueError("the lines are blank")

@@ -10,15 +10,18 @@ import unicodedata
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from treewright.tree.citation import CheckedCitation, Citation, CitationState
 from treewright.workspace.decode import Decoded, Unreadable, read_source, split_lines
+from treewright.workspace.positions import LineIndex
 
 _REFERENCE = re.compile(r"^(?P<path>.+?)(?::L?|#L)(?P<start>\d{1,9})(?:[-–]L?(?P<end>\d{1,9}))?$", re.DOTALL)
 _MOST_CANDIDATES = 10_000
 _KEPT_FILES = 256
+_KEPT_CHARACTERS = 32_000_000
 
 
 class Found(NamedTuple):
@@ -59,10 +62,13 @@ class QuotedText:
 
     Attributes:
         count: lines in the text; an empty last one is not counted.
+        size: characters that are kept.
+        text: the text itself.
     """
 
     def __init__(self, text: str) -> None:
         """Prepare a text."""
+        self.text = text
         lines = split_lines(text)
         self.count = len(lines) - (lines[-1] == "")
         self._plain = [same_up_to_space(line) for line in lines[: self.count]]
@@ -74,6 +80,12 @@ class QuotedText:
             self._starts.append(at)
             at += len(self._plain[number - 1]) + 1
         self._end = at  # where the next line would start
+        self.size = len(text) + 2 * at
+
+    @cached_property
+    def index(self) -> LineIndex:
+        """The text's lines and offsets, made when first asked for."""
+        return LineIndex(self.text)
 
     def lines(self, start: int, end: int) -> str:
         """Return lines, from 1 and both inclusive, with white space made single."""
@@ -169,9 +181,15 @@ class CitationChecker:
         read = self._read(path)
         text = QuotedText(read.text) if isinstance(read, Decoded) else read
         self._texts[path] = (stamp, text)
-        if len(self._texts) > _KEPT_FILES:
-            self._texts.popitem(last=False)
+        self._forget()
         return text
+
+    def _forget(self) -> None:
+        """Drop the files longest unused until what is kept is small enough; the last one stays."""
+        kept = sum(text.size for _, text in self._texts.values() if isinstance(text, QuotedText))
+        while len(self._texts) > 1 and (len(self._texts) > _KEPT_FILES or kept > _KEPT_CHARACTERS):
+            _, (_, text) = self._texts.popitem(last=False)
+            kept -= text.size if isinstance(text, QuotedText) else 0
 
 
 def _spellings(name: str) -> Iterator[str]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.unit.store.disks import mounted, remount
 from treewright.errors import StoreError
@@ -230,6 +232,27 @@ def test_a_damaged_document_without_anything_older_is_left_alone(document: Docum
             load()
         assert code(fault) == "document_damaged"
     assert document.path.read_bytes() == b'{"n'
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=30), st.none() | st.binary(max_size=30))
+def test_whatever_the_files_hold_nothing_of_it_is_lost(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, old: bytes | None
+) -> None:
+    folder = tmp_path_factory.mktemp("d")
+    document = Document(folder / "one.json", lock=folder / "one.lock")
+    document.path.write_bytes(content)
+    if old is not None:
+        document.backup.write_bytes(old)
+    try:
+        value = document.load(parse).value
+    except StoreError as fault:
+        assert fault.code == "document_damaged"
+        assert document.path.read_bytes() == content
+    else:
+        assert "n" in value
+    kept = {path.read_bytes() for path in folder.iterdir() if path.suffix != ".lock"}
+    assert content in kept
 
 
 def test_a_missing_document_is_said_to_be_missing(document: Document) -> None:

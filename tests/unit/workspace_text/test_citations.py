@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from treewright.tree.citation import Citation, CitationState
@@ -206,3 +206,30 @@ def test_a_file_of_one_very_long_line_does_not_slow_a_search_down(workspace: Pat
     checker = CitationChecker(workspace)
     checked = checker.check_all([cite("min.js", 2, 2, "x")] * 200)
     assert {each.state for each in checked} == {CitationState.UNVERIFIED}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.text(st.sampled_from("../pkga\\:é\0 ~*") | st.characters(), max_size=20),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.text(max_size=30),
+)
+def test_no_citation_breaks_the_checker(workspace: Path, path: str, start: int, end: int, quote: str) -> None:
+    checked = CitationChecker(workspace).check(cite(path, start, end, quote))
+    assert checked.state is not CitationState.VERIFIED or "a.py" in path
+    assert checked.reason or checked.state is CitationState.VERIFIED
+
+
+def test_what_is_kept_of_many_large_files_is_bounded(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("treewright.workspace.citations._KEPT_CHARACTERS", 10_000)
+    for number in range(8):
+        (workspace / f"{number}.py").write_text(f"x{number} = 1\n" * 200, encoding="utf-8")
+    checker = CitationChecker(workspace)
+    for _ in range(2):
+        for number in range(8):
+            checked = checker.check(cite(f"{number}.py", 3, 3, f"x{number} = 1"))
+            assert checked.state is CitationState.VERIFIED
+        assert sum(text.size for _, text in checker._texts.values() if isinstance(text, QuotedText)) <= 10_000

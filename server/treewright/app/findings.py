@@ -142,11 +142,6 @@ class FindingSource:
                         break
             return list(found.values())
 
-    def is_audit(self, run: IndexEntry) -> bool:
-        """Tell whether a run audits code, as far as it is known."""
-        audit = self._audits.get(run.path)
-        return run.kind == "exploration" and (audit is not None or run.path not in self._audits)
-
     def _latest(self, folder: Path) -> Iterator[_Audit]:
         entries = {entry.path: entry for entry in list_runs(self._context)}
         entries.update({entry.path: entry for entry in list_runs(self._context, folder)})
@@ -178,7 +173,9 @@ class FindingSource:
                 known.view.reader.refresh()
                 known.stamp = stamp
         except (RunError, StoreError, PresetError):
-            self._audits.pop(folder, None)  # cut off before it began, damaged, replaced: looked at anew next time
+            self._audits.pop(
+                folder, None
+            )  # cut off before it began, damaged, replaced: looked at anew next time
             return None
         return known
 
@@ -212,7 +209,10 @@ def one_finding(context: Context, run: str, node: str) -> Finding:
         if finding.node == node:
             return finding
     raise RunError(
-        "no_finding", f"{node} is no finding with a place that holds.", "Open the node instead.", {"node": node}
+        "no_finding",
+        f"{node} is no finding with a place that holds.",
+        "Open the node instead.",
+        {"node": node},
     )
 
 
@@ -226,7 +226,10 @@ def _finding(view: RunView, node: Node, workspace: Path) -> Finding | None:
     others = [
         Evidence(c.citation.path, c.citation.start, max(c.citation.start, c.citation.end), c.citation.field)
         for c in record.citations
-        if c.citation.kind == "file" and c.state.holds and c.citation.start and not _same(c.citation, position)
+        if c.citation.kind == "file"
+        and c.state.holds
+        and c.citation.start
+        and not _same(c.citation, position)
     ]
     rule = rule_id(record)
     return Finding(

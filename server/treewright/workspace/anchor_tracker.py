@@ -85,6 +85,16 @@ class AnchorTracker:
         behind = _common(self._text[start:][::-1], text[start:][::-1])
         self.edit(Edit(start, len(self._text) - behind, text[start : len(text) - behind]))
 
+    def recheck(self) -> None:
+        """Look again, in the whole text, for what is not right: the text was saved, say. What is right stays so."""
+        prepared = QuotedText(self._text)
+        for name, (state, _, _) in list(self._spans.items()):
+            if state is AnchorState.RIGHT:
+                continue
+            found = locate(self._anchors[name], prepared)
+            if state is AnchorState.STALE or found.state is AnchorState.RIGHT:
+                self._settle(name, found)
+
     @property
     def _index(self) -> LineIndex:
         """The present text's lines; an edit far from every anchor never asks for them."""

@@ -23,7 +23,8 @@ def checked(handler: Callable[..., Any], params: Any) -> BaseModel:
     Raises:
         JsonRpcInvalidParams: they do not fit; its data lists each fault with the path of the field.
     """
-    return read(model_of(handler), params)
+    found: BaseModel = read(model_of(handler), params)
+    return found
 
 
 def read(model: type[BaseModel], params: Any) -> Any:

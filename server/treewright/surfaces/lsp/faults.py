@@ -50,7 +50,11 @@ def told(error: BaseException, about: str) -> Fault:
     return fault(
         INTERNAL_ERROR,
         f"Internal error {number}; the log has the details.",
-        {"code": "internal_error", "hint": "Report it with what the log says.", "details": {"number": number}},
+        {
+            "code": "internal_error",
+            "hint": "Report it with what the log says.",
+            "details": {"number": number},
+        },
     )
 
 

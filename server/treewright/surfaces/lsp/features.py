@@ -4,12 +4,28 @@ from typing import Any
 
 from lsprotocol import types
 
+_FILES = types.FileOperationRegistrationOptions(
+    filters=[types.FileOperationFilter(pattern=types.FileOperationPattern(glob="**/*"), scheme="file")]
+)
+
 STANDARD: dict[str, tuple[str, Any]] = {
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: ("settings:changed", None),
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: ("files:watched", None),
+    types.WORKSPACE_DID_RENAME_FILES: ("files:renamed", _FILES),
+    types.WORKSPACE_DID_DELETE_FILES: ("files:deleted", _FILES),
+    types.TEXT_DOCUMENT_DID_SAVE: ("files:saved", None),
 }
 """Method to `module:function` in `handlers`, and the options to offer it with."""
 
-PULL_FEATURES: dict[str, tuple[str, Any]] = {}
+PULL_FEATURES: dict[str, tuple[str, Any]] = {
+    types.TEXT_DOCUMENT_DIAGNOSTIC: (
+        "files:diagnostic",
+        types.DiagnosticOptions(
+            identifier="treewright", inter_file_dependencies=False, workspace_diagnostics=True
+        ),
+    ),
+    types.WORKSPACE_DIAGNOSTIC: ("files:workspace_diagnostic", None),
+}
 """The same, offered only to a client that asks for diagnostics."""
 
 OWN_METHODS: dict[str, str] = {

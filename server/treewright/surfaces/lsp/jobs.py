@@ -117,9 +117,7 @@ class Jobs:
             outcome = await asyncio.wrap_future(done)
         except TreewrightError as fault:
             job.progress.end(fault.message)
-            self._session.show(
-                f"{fault.message} {fault.hint}".strip(), types.MessageType.Error
-            )
+            self._session.show(f"{fault.message} {fault.hint}".strip(), types.MessageType.Error)
         else:
             job.progress.end(outcome.status.value)
             for notice in outcome.notices:

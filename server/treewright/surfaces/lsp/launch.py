@@ -31,9 +31,12 @@ def _serve_tcp(address: str, parent: int) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="treewright lsp", description="Serve an editor over the language server protocol, on stdin and stdout."
+        prog="treewright lsp",
+        description="Serve an editor over the language server protocol, on stdin and stdout.",
     )
-    parser.add_argument("--stdio", action="store_true", help="Accepted and needless: stdin and stdout are the default.")
+    parser.add_argument(
+        "--stdio", action="store_true", help="Accepted and needless: stdin and stdout are the default."
+    )
     parser.add_argument(
         "--tcp",
         metavar="[HOST:]PORT",

@@ -414,6 +414,13 @@ class RunChanged(Message):
     changes: list[RunChange]
 
 
+class FindingsChanged(Message):
+    """`treewright/findingsChanged`: how many findings are shown in files, and how many more there are."""
+
+    shown: int
+    hidden: int
+
+
 # --- asked of the client ---------------------------------------------------------------------------------------------
 
 

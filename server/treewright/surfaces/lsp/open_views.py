@@ -66,9 +66,7 @@ class OpenViews:
     async def _opened(self, reference: str) -> TreeView:
         flight = self._opening.get(reference)
         if flight is None:
-            flight = asyncio.ensure_future(
-                asyncio.to_thread(TreeView, self._session.app.context, reference)
-            )
+            flight = asyncio.ensure_future(asyncio.to_thread(TreeView, self._session.app.context, reference))
             self._opening[reference] = flight
             flight.add_done_callback(lambda _: self._opening.pop(reference, None))
         view = await asyncio.shield(flight)

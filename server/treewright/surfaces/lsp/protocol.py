@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cattrs import Converter, transform_error
 from cattrs.errors import BaseValidationError
@@ -82,7 +82,9 @@ class TreewrightProtocol(LanguageServerProtocol):
         elif self.initialized and method == types.INITIALIZE:
             self.refuse(msg_id, fault(faults.INVALID_REQUEST, "The server is initialized already."))
         elif msg_id in self._request_futures:
-            self.refuse(None, fault(faults.INVALID_REQUEST, f"A request with the id {msg_id!r} is in progress."))
+            self.refuse(
+                None, fault(faults.INVALID_REQUEST, f"A request with the id {msg_id!r} is in progress.")
+            )
         elif method.startswith(OWN):
             self._take_own(msg_id, method, message.get("params"))
         else:
@@ -95,7 +97,7 @@ class TreewrightProtocol(LanguageServerProtocol):
             return
         self._methods[msg_id] = method
         flight = asyncio.ensure_future(answer(params))
-        self._request_futures[msg_id] = flight
+        self._request_futures[msg_id] = cast("Any", flight)
         flight.add_done_callback(lambda done: self._send_handler_result(done, msg_id=msg_id))
 
     def _take_standard(self, msg_id: str | int, method: str, message: dict[str, Any]) -> None:
@@ -128,14 +130,18 @@ class TreewrightProtocol(LanguageServerProtocol):
         try:
             structured = self._structured(message)
         except _UnfitError as unfit:
-            logger.warning("%s is not as it should be and was passed over: %s", method, unfit.fault["message"])
+            logger.warning(
+                "%s is not as it should be and was passed over: %s", method, unfit.fault["message"]
+            )
             return
         self.handle_message(structured)
 
     def _take_response(self, message: dict[str, Any]) -> None:
-        msg_id = message.get("id")
-        flight = self._request_futures.pop(msg_id, None) if _is_id(msg_id) else None
-        kind = self._result_types.pop(msg_id, None) if _is_id(msg_id) else None
+        msg_id: Any = message.get("id")
+        if not _is_id(msg_id):
+            return
+        flight = self._request_futures.pop(msg_id, None)
+        kind = self._result_types.pop(msg_id, None)
         if flight is None or flight.done():
             return  # late, or to something never asked: nothing waits for it
         error = message.get("error")
@@ -143,18 +149,18 @@ class TreewrightProtocol(LanguageServerProtocol):
             from pygls.exceptions import JsonRpcException
 
             flight.set_exception(
-                JsonRpcException(
-                    str(error.get("message", "")), _number(error.get("code")), error.get("data")
-                )
+                JsonRpcException(str(error.get("message", "")), _number(error.get("code")), error.get("data"))
             )
             return
         try:
-            flight.set_result(self._converter.structure(message, kind).result if kind else message.get("result"))
+            flight.set_result(
+                self._converter.structure(message, kind).result if kind else message.get("result")
+            )
         except (BaseValidationError, TypeError, ValueError, KeyError) as fault_found:
             flight.set_exception(fault_found)
 
     def _structured(self, message: dict[str, Any]) -> Any:
-        kind = self.get_message_type(message["method"])
+        kind: Any = self.get_message_type(message["method"])
         given = message if message.get("params") is not None else {**message, "params": None}
         try:
             return self._converter.structure(given, kind)

@@ -111,7 +111,9 @@ class TreewrightServer(LanguageServer):
         if frame is None:
             self.leave(0 if self.protocol._shutdown else 1)
         elif isinstance(frame, BadFrame):
-            self.protocol.refuse(None, fault(faults.INVALID_REQUEST, f"The frame cannot be read: {frame.reason}."))
+            self.protocol.refuse(
+                None, fault(faults.INVALID_REQUEST, f"The frame cannot be read: {frame.reason}.")
+            )
         else:
             self.protocol.receive(frame)
 

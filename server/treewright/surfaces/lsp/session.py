@@ -161,6 +161,10 @@ class Session:
         """Show a message to the user."""
         self.tell("window/showMessage", {"type": kind.value, "message": message})
 
+    def warn(self, message: str) -> None:
+        """Log what the user need not act on."""
+        logger.warning("%s", message)
+
     async def close(self) -> None:
         """Stop what runs, within a bounded time."""
         if self._room is not None:

@@ -36,7 +36,11 @@ def fs_path(uri: str, *, windows: bool = WINDOWS) -> str | None:
     if rest.startswith("//"):
         authority, slash, path = rest[2:].partition("/")
         rest = slash + path
-    text = os.fsdecode(unquote_to_bytes(rest)) if not windows else unquote_to_bytes(rest).decode("utf-8", "replace")
+    text = (
+        os.fsdecode(unquote_to_bytes(rest))
+        if not windows
+        else unquote_to_bytes(rest).decode("utf-8", "replace")
+    )
     if "\0" in text or not text.startswith("/"):
         return None
     if windows:
@@ -106,6 +110,8 @@ def virtual_parts(uri: str) -> list[str] | None:
     """Return a virtual document's run and the rest (`node`, `A1.md`), or None when it is none."""
     if scheme_of(uri) != VIRTUAL:
         return None
-    parts = [unquote_to_bytes(p).decode("utf-8", "replace") for p in re.split(r"[?#]", uri)[0][11:].split("/")]
+    parts = [
+        unquote_to_bytes(p).decode("utf-8", "replace") for p in re.split(r"[?#]", uri)[0][11:].split("/")
+    ]
     parts = [part for part in parts if part]
     return parts[1:] if len(parts) >= 3 and parts[0] == "run" else None

@@ -31,7 +31,12 @@ def _text(view: RunView, name: str) -> m.TextResult:
     for file, pieces in deliverables(view.reader.tree, view.preset, view.reader):
         if file in (name, f"{name}.md"):
             return m.TextResult(text="".join(pieces))
-    known = ["report", "tree", "sarif", *(file for file, _ in deliverables(view.reader.tree, view.preset, view.reader))]
+    known = [
+        "report",
+        "tree",
+        "sarif",
+        *(file for file, _ in deliverables(view.reader.tree, view.preset, view.reader)),
+    ]
     raise RequestError(
         "document_not_found", f"The run has no document {name!r}.", f"It has: {', '.join(known)}."
     )
@@ -46,5 +51,7 @@ async def document(session: Session, request: m.DocumentRequest) -> m.TextResult
     view = await session.room.views.get(run)
     if len(rest) == 2 and rest[0] == "node":
         wanted = rest[1].removesuffix(".md")
-        return m.TextResult(text=await asyncio.to_thread(view.with_view, lambda looked: looked.node_markdown(wanted)))
+        return m.TextResult(
+            text=await asyncio.to_thread(view.with_view, lambda looked: looked.node_markdown(wanted))
+        )
     return await asyncio.to_thread(view.with_view, lambda looked: _text(looked, "/".join(rest)))

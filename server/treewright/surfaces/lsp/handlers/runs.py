@@ -95,4 +95,3 @@ def _figures(view: RunView, entry: IndexEntry | None, driven: bool) -> m.RunResu
         damaged_lines=figures["damaged_lines"],
         revision=view.reader.last,
     )
-

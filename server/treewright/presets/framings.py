@@ -23,9 +23,9 @@ CROSS_CHECK = "X"
 
 Letter = Literal["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "X"]
 
-_SECTIONS = ("Purpose", "Prompt", "What to look for", "Output requirement", "Failure modes")
+FRAMING_SECTIONS = ("Purpose", "Prompt", "What to look for", "Output requirement", "Failure modes")
 _KINDS = get_args(RootKind)
-_SHAPE = MapShape(
+FRAMING_SHAPE = MapShape(
     required={
         "framing": TextShape(tuple(get_args(Letter))),
         "title": TextShape(),
@@ -149,7 +149,7 @@ def parse_framing(text: str, path: str) -> tuple[Framing | None, list[Fault]]:
         The framing, or None when an error refuses it, and every fault in reading order.
     """
     document = read_document(text, path)
-    front = shaped(document.front, _SHAPE, path) if document.front else Shaped(path)
+    front = shaped(document.front, FRAMING_SHAPE, path) if document.front else Shaped(path)
     texts = {s.heading.title: s for s in sections(document.body, document.body_line, 2)}
     look = texts.get("What to look for")
     look_for = {s.heading.title: s.text for s in (look.parts(3) if look else [])}
@@ -205,7 +205,7 @@ def _section_is_missing(
 ) -> Iterator[Fault]:
     """E503: a framing has its five sections, with something to look for under each root kind."""
     at = Mark(line=document.body_line, column=1, end_column=1)
-    for title in _SECTIONS:
+    for title in FRAMING_SECTIONS:
         if not texts.get(title):
             yield fault_at(document.path, at, "E503", f"the section `## {title}` is missing or empty")
     for kind in _KINDS:

@@ -33,7 +33,7 @@ LONGEST = 4000
 """characters; a lens is one part of a prompt that must fit a small context"""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
-_SHAPE = MapShape(required={"name": TextShape(), "attacks": TextShape(), "produces": TextShape()})
+LENS_SHAPE = MapShape(required={"name": TextShape(), "attacks": TextShape(), "produces": TextShape()})
 
 
 class Lens(Frozen):
@@ -138,7 +138,7 @@ def parse_lens(text: str, path: str) -> tuple[Lens | None, list[Fault]]:
         The lens, or None when an error refuses it, and every fault in reading order.
     """
     document = read_document(text, path)
-    front = shaped(document.front, _SHAPE, path) if document.front else Shaped(path)
+    front = shaped(document.front, LENS_SHAPE, path) if document.front else Shaped(path)
     faults = [*document.faults, *front.faults]
     title, directive = _title_and_directive(document)
     if document.front is not None:

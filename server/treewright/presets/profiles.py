@@ -37,7 +37,7 @@ SECTION_FRAMINGS: Mapping[str, tuple[str, ...]] = {
 _KEYWORD_HITS = 4
 """keywords beyond this many say nothing more about where a node belongs"""
 _NAME = re.compile(r"_?[a-z0-9][a-z0-9-]*\Z")
-_SHAPE = MapShape(
+PROFILE_SHAPE = MapShape(
     required={"field": TextShape(), "description": TextShape()},
     optional={"keywords": ListShape(TextShape()), "weights": MapShape(others=NumberShape(1, 3))},
 )
@@ -160,7 +160,7 @@ def parse_profile(text: str, path: str) -> tuple[Profile | None, list[Fault]]:
         The profile, or None when an error refuses it, and every fault in reading order.
     """
     document = read_document(text, path)
-    front = shaped(document.front, _SHAPE, path) if document.front else Shaped(path)
+    front = shaped(document.front, PROFILE_SHAPE, path) if document.front else Shaped(path)
     found = {s.heading.title: s for s in sections(document.body, document.body_line, 2)}
     faults = [*document.faults, *front.faults]
     if document.front is not None:

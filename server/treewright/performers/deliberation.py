@@ -5,11 +5,16 @@ so the answers do not depend on timing.
 """
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from treewright.deliberate.ports import Endpoint, ModelTask, TaskAnswers, TaskPlan
-from treewright.errors import TreewrightError
+from treewright.deliberate.utility import DIMENSIONS
+from treewright.errors import ModelError, TreewrightError
+from treewright.models.provider import Message, Outcome, Provider, Request
+from treewright.models.registry import ModelsSettings, Surroundings, build, with_version
 
 
 class Completer(Protocol):
@@ -87,3 +92,118 @@ class EndpointDriver:
                     texts[task.id] = answers.texts[task.id]
                     del faults[task.id]
                     break
+
+
+ANSWER_TOKENS = 1024
+"""Most tokens of one answer: drafts and candidates are asked to stay within 200 words, critiques within 150."""
+
+_SCORES_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {name: {"type": "number", "minimum": 0, "maximum": 1} for name in DIMENSIONS},
+    "required": list(DIMENSIONS),
+    "additionalProperties": False,
+}
+
+ProviderFor = Callable[[Endpoint | None], Provider]
+"""Returns the provider for an endpoint, the same one each time; None stands for the configured one."""
+
+
+class ProviderCompleter:
+    """`Completer` over the configured providers.
+
+    Args:
+        provider_for: finds the provider of an endpoint.
+    """
+
+    def __init__(self, provider_for: ProviderFor) -> None:
+        self._provider_for = provider_for
+
+    async def __call__(self, task: ModelTask, endpoint: Endpoint | None) -> str:
+        """Return the text of a complete answer.
+
+        Raises:
+            ModelError: `model_` and the outcome of the call, when it is anything but complete.
+        """
+        request = Request(
+            messages=(Message.of("user", task.prompt),),
+            schema=_SCORES_SCHEMA if task.scores_wanted else None,
+            schema_name="scores",
+            max_tokens=ANSWER_TOKENS,
+            temperature=task.temperature,
+            seed=seed_of(task.id),
+        )
+        return await _complete(self._provider_for(endpoint), request, endpoint)
+
+
+class ProviderChat:
+    """The necort adapter's `Chat` over the configured providers; blocking.
+
+    Args:
+        provider_for: finds the provider of an endpoint.
+        wait: runs a coroutine to its end from a thread without an event loop.
+    """
+
+    def __init__(self, provider_for: ProviderFor, wait: Callable[[Coroutine[Any, Any, str]], str]) -> None:
+        self._provider_for = provider_for
+        self._wait = wait
+
+    def __call__(self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint) -> str:
+        """Return the text of a complete answer.
+
+        Raises:
+            ModelError: as `ProviderCompleter`.
+        """
+        asked = tuple(
+            Message.of("assistant" if message["role"] == "assistant" else "user", message["content"])
+            for message in messages
+        )
+        request = Request(messages=asked, max_tokens=ANSWER_TOKENS, temperature=min(2.0, temperature))
+        return self._wait(_complete(self._provider_for(endpoint), request, endpoint))
+
+
+def seed_of(task_id: str) -> int:
+    """Return a seed that depends on the task alone, so that spreading tasks differently changes nothing."""
+    return int.from_bytes(hashlib.sha256(task_id.encode("utf-8")).digest()[:4], "big") >> 1
+
+
+async def _complete(provider: Provider, request: Request, endpoint: Endpoint | None) -> str:
+    try:
+        async with asyncio.timeout(endpoint.timeout if endpoint else None):
+            completion = await provider.complete(request)
+    except TimeoutError as error:
+        raise ModelError("model_timed_out", "The model did not answer within the configured time.") from error
+    if completion.outcome is not Outcome.COMPLETE:
+        said = completion.detail or f"The answer is {completion.outcome.value.replace('_', ' ')}."
+        raise ModelError(f"model_{completion.outcome.value}", said)
+    return completion.text
+
+
+def endpoint_provider(endpoint: Endpoint | None, settings: ModelsSettings, around: Surroundings) -> Provider:
+    """Return the provider of an endpoint.
+
+    An endpoint that the operator chose may be an address or any name of a provider, and has the key of the
+    configured endpoint at that address. One that a session chose is an address and has no key at all.
+
+    Args:
+        endpoint: where to call; None takes the configured default.
+        settings: the `[models]` table.
+        around: keys, memory, spend gate.
+
+    Raises:
+        ModelError: as `treewright.models.registry.build`.
+    """
+    if endpoint is None:
+        return build(None, settings, around)
+    model = f"#{endpoint.model}" if endpoint.model else ""
+    if not endpoint.use_operator_key:
+        if not endpoint.url.startswith(("http://", "https://")):
+            raise ModelError("endpoint_invalid", "An endpoint that a session chose must be an http address.")
+        bare = replace(around, environment={}, handed_keys={})
+        return build(endpoint.url + model, ModelsSettings(folder=settings.folder), bare)
+    if not endpoint.url.startswith(("http://", "https://")):
+        return build(endpoint.url, settings, around)
+    wanted = with_version(endpoint.url).rstrip("/")
+    for name, table in settings.endpoints.items():
+        if table.url is not None and with_version(table.url).rstrip("/") == wanted:
+            return build(name + model, settings, around)
+    return build(endpoint.url + model, settings, around)

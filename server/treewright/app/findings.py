@@ -4,6 +4,7 @@ The latest audit that ended by itself speaks for what it looked at; one that sti
 it. What the user decided about a finding holds for every later run.
 """
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -241,7 +242,7 @@ def _finding(view: RunView, node: Node, workspace: Path) -> Finding | None:
         end=max(position.start, position.end),
         quote=position.quote,
         checked_at=_checked_at(view, node),
-        statement=" ".join(node.statement.split()),
+        statement=_without_place(" ".join(node.statement.split()), position),
         title=str(record.facts.get("title") or ""),
         label=record.label,
         role=node.role or Role.KEPT,
@@ -265,6 +266,11 @@ def _position(record: NodeRecord, field_name: str) -> Citation | None:
     own = [c for c in holding if c.citation.field == field_name]
     chosen = own or [c for c in holding if record.node.position.startswith(c.citation.path)] or holding
     return chosen[0].citation if chosen else None
+
+
+def _without_place(statement: str, position: Citation) -> str:
+    """Return a statement without the line number at its end: it grows old with the first edit, the marked place does not."""
+    return re.sub(rf"\s*\({re.escape(position.path)}:\d+(?:-\d+)?\)\Z", "", statement) or statement
 
 
 def _same(one: Citation, other: Citation) -> bool:

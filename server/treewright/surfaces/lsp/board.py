@@ -150,7 +150,9 @@ class Board:
             before = self._files.get(key)
             self._files[key] = board
             for document in self._documents(key):
-                known = before.trackers.get(document.key) if before and before.anchors == board.anchors else None
+                known = (
+                    before.trackers.get(document.key) if before and before.anchors == board.anchors else None
+                )
                 board.trackers[document.key] = known or AnchorTracker(document.text, board.anchors)
             self._publish(key)
         self._session.room.publisher.refresh()
@@ -300,9 +302,7 @@ class Board:
 
     def moved(self, old: Path, new: Path) -> None:
         """Follow a file or folder to its new name."""
-        self._renamed = {
-            before: _under(after, old, new) or after for before, after in self._renamed.items()
-        }
+        self._renamed = {before: _under(after, old, new) or after for before, after in self._renamed.items()}
         for board in self._files.values():
             target = _under(board.path, old, new)
             if target is not None:
@@ -311,11 +311,7 @@ class Board:
 
     async def poll(self) -> None:
         """Look for closed files that have changed on the disk, for clients that do not tell."""
-        closed = {
-            key: (board.path, board.stamp)
-            for key, board in self._files.items()
-            if not board.trackers
-        }
+        closed = {key: (board.path, board.stamp) for key, board in self._files.items() if not board.trackers}
 
         def changed() -> list[str]:
             return [key for key, (path, stamp) in closed.items() if _stamp(path) != stamp]

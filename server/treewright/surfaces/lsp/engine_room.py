@@ -88,7 +88,11 @@ class EngineRoom:
         if not self._session.can("workspace.did_change_watched_files.dynamic_registration"):
             return False
         watcher = {"watchers": [{"globPattern": "**/*"}]}
-        registration = {"id": "files", "method": "workspace/didChangeWatchedFiles", "registerOptions": watcher}
+        registration = {
+            "id": "files",
+            "method": "workspace/didChangeWatchedFiles",
+            "registerOptions": watcher,
+        }
         try:
             await self._session.ask("client/registerCapability", {"registrations": [registration]})
         except JsonRpcException as refusal:
@@ -115,6 +119,8 @@ def _look(session: "Session") -> Look:
     return Look(
         struck=struck,
         related=bool(shows or (session.pull and asked)),
-        linked=bool(session.can("text_document.publish_diagnostics.code_description_support") or session.pull),
+        linked=bool(
+            session.can("text_document.publish_diagnostics.code_description_support") or session.pull
+        ),
         units=session.documents.units,
     )

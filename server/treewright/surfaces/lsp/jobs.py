@@ -72,7 +72,7 @@ class Jobs:
         job = self._jobs.get(run)
         return job.in_flight if job else 0
 
-    async def drive(self, growing: Growing, title: str, token: str | int | None) -> Job:
+    def drive(self, growing: Growing, title: str, token: str | int | None) -> Job:
         """Drive an open run beside everything else."""
         loop = asyncio.get_running_loop()
         progress = WorkDone(self._session, token, title)
@@ -86,7 +86,7 @@ class Jobs:
 
         job = Job(run, Driver(growing, heard), progress)
         self._jobs[run] = job
-        await progress.begin(job.driver.stop)
+        self._session.spawn(progress.begin(job.driver.stop), "showing progress")
         self._session.spawn(self._await_end(job, job.driver.done), f"run {run}")
         self._session.room.changes.poke(run)
         return job

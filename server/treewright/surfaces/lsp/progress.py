@@ -29,6 +29,7 @@ class WorkDone:
         self._token = token
         self._title = title
         self._shown = False
+        self._over = False
         self._last = 0.0
 
     async def begin(self, cancel: Callable[[], Any]) -> None:
@@ -41,6 +42,8 @@ class WorkDone:
                 await self._session.ask("window/workDoneProgress/create", {"token": self._token})
             except JsonRpcException:
                 return
+        if self._over:
+            return
         self._session.cancels[self._token] = cancel
         self._shown = True
         self._tell({"kind": "begin", "title": self._title, "cancellable": True})
@@ -54,6 +57,7 @@ class WorkDone:
 
     def end(self, message: str = "") -> None:
         """Take it away; may be called twice."""
+        self._over = True
         if self._shown:
             self._shown = False
             self._tell({"kind": "end", "message": message} if message else {"kind": "end"})

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cattrs import Converter, transform_error
 from cattrs.errors import BaseValidationError
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from treewright.surfaces.lsp import faults
@@ -39,6 +40,8 @@ class TreewrightProtocol(LanguageServerProtocol):
         self.own: dict[str, Answerer] = {}
         self.initialized = False
         self._methods: dict[Any, str] = {}
+        self._asked: dict[str, asyncio.Future[Any]] = {}
+        self._questions = 0
 
     # what comes in
 
@@ -138,26 +141,17 @@ class TreewrightProtocol(LanguageServerProtocol):
 
     def _take_response(self, message: dict[str, Any]) -> None:
         msg_id: Any = message.get("id")
-        if not _is_id(msg_id):
-            return
-        flight = self._request_futures.pop(msg_id, None)
-        kind = self._result_types.pop(msg_id, None)
+        flight = self._asked.pop(msg_id, None) if _is_id(msg_id) else None
         if flight is None or flight.done():
             return  # late, or to something never asked: nothing waits for it
         error = message.get("error")
         if isinstance(error, dict):
-            from pygls.exceptions import JsonRpcException
-
-            flight.set_exception(
-                JsonRpcException(str(error.get("message", "")), _number(error.get("code")), error.get("data"))
+            refusal = JsonRpcException(
+                str(error.get("message", "")), _number(error.get("code")), error.get("data")
             )
-            return
-        try:
-            flight.set_result(
-                self._converter.structure(message, kind).result if kind else message.get("result")
-            )
-        except (BaseValidationError, TypeError, ValueError, KeyError) as fault_found:
-            flight.set_exception(fault_found)
+            flight.set_exception(refusal)
+        else:
+            flight.set_result(message.get("result"))
 
     def _structured(self, message: dict[str, Any]) -> Any:
         kind: Any = self.get_message_type(message["method"])
@@ -203,6 +197,28 @@ class TreewrightProtocol(LanguageServerProtocol):
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Send a notification whose parameters are plain values; nothing is converted."""
         self._send_data({"jsonrpc": self.VERSION, "method": method, "params": params})
+
+    async def ask(self, method: str, params: Any) -> Any:
+        """Ask the client something in plain values, and return its answer as it came.
+
+        Cancelling the wait tells the client that the answer is not needed any more.
+
+        Raises:
+            JsonRpcException: it answered with an error.
+        """
+        self._questions += 1
+        msg_id = f"s{self._questions}"
+        flight: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._asked[msg_id] = flight
+        request = {"jsonrpc": self.VERSION, "id": msg_id, "method": method}
+        self._send_data(request if params is None else {**request, "params": params})
+        try:
+            return await flight
+        except asyncio.CancelledError:
+            self.tell(types.CANCEL_REQUEST, {"id": msg_id})
+            raise
+        finally:
+            self._asked.pop(msg_id, None)
 
     def _send_data(self, data: Any) -> None:
         if self.writer is None:

@@ -25,7 +25,9 @@ class Publisher:
         self._stale_pull = False
         self._refreshing = False
 
-    def put(self, key: str, uri: str, source: str, diagnostics: Diagnostics, version: int | None = None) -> None:
+    def put(
+        self, key: str, uri: str, source: str, diagnostics: Diagnostics, version: int | None = None
+    ) -> None:
         """Set what one source has to say about a document; an empty list takes it back.
 
         Args:

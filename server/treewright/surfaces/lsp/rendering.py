@@ -1,6 +1,5 @@
 """Findings as diagnostics: plain values, made once a finding, so that an edit costs only new ranges."""
 
-from pathlib import Path
 from typing import Any
 
 from treewright.app.findings import Finding
@@ -69,7 +68,11 @@ class Look:
 
     def stale(self, diagnostic: dict[str, Any]) -> dict[str, Any]:
         """Return the same for code that was changed since."""
-        made = {**diagnostic, "severity": HINT, "message": f"{diagnostic['message']} (the code was changed since)"}
+        made = {
+            **diagnostic,
+            "severity": HINT,
+            "message": f"{diagnostic['message']} (the code was changed since)",
+        }
         if self.struck:
             made["tags"] = [_STRUCK]
         return made
@@ -86,5 +89,3 @@ class Look:
 def whole_lines(start: int, end: int) -> Range:
     """Return the range of whole lines, given from 1 and inclusive, of a text that is not at hand."""
     return {"start": {"line": start - 1, "character": 0}, "end": {"line": max(start, end), "character": 0}}
-
-

@@ -155,7 +155,7 @@ class Session:
 
     async def ask(self, method: str, params: Any) -> Any:
         """Ask the client something and return its answer."""
-        return await self.server.protocol.send_request_async(method, params)
+        return await self.server.protocol.ask(method, params)
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show a message to the user."""

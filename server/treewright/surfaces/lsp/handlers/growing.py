@@ -48,7 +48,7 @@ async def start(session: Session, request: m.StartRequest) -> m.GrowingResult:
         **{name: getattr(request, name) for name in _SHARED},
     )
     growing = await asyncio.to_thread(session.app.start, asked)
-    return await _drive(session, growing, request.work_done_token)
+    return _drive(session, growing, request.work_done_token)
 
 
 async def resume(session: Session, request: m.ResumeRequest) -> m.GrowingResult:
@@ -60,7 +60,7 @@ async def resume(session: Session, request: m.ResumeRequest) -> m.GrowingResult:
         **{name: getattr(request, name) for name in _SHARED},
     )
     growing = await asyncio.to_thread(session.app.resume, asked)
-    return await _drive(session, growing, request.work_done_token)
+    return _drive(session, growing, request.work_done_token)
 
 
 async def stop(session: Session, request: m.StopRequest) -> m.StopResult:
@@ -70,11 +70,11 @@ async def stop(session: Session, request: m.StopRequest) -> m.StopResult:
     return m.StopResult(holder=await asyncio.to_thread(session.app.stop, request.run, request.reason))
 
 
-async def _drive(session: Session, growing: Growing, token: str | int | None) -> m.GrowingResult:
+def _drive(session: Session, growing: Growing, token: str | int | None) -> m.GrowingResult:
     picked = growing.picked_up()
     notices = [m.NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in growing.notices]
     preset = growing.loaded.materials.preset
-    job = await session.room.jobs.drive(growing, f"Treewright: {preset.name}", token)
+    job = session.room.jobs.drive(growing, f"Treewright: {preset.name}", token)
     return m.GrowingResult(
         run=job.run,
         folder=str(growing.folder),

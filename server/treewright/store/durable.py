@@ -52,6 +52,8 @@ def storage_error(fault: OSError, path: Path, act: str) -> StoreError:
     code, hint = _CODES.get(
         fault.errno or 0, ("storage_failed", "Check the disk and the file's permissions.")
     )
+    if act == "read" and code == "storage_read_only":
+        code, hint = "storage_unreadable", "Check the file's permissions."
     reason = fault.strerror or type(fault).__name__
     return StoreError(
         code,

@@ -23,10 +23,10 @@ from treewright.store.strict_json import decode_object
 
 _FIRST_WAIT_S = 0.0005
 _LONGEST_WAIT_S = 0.02
-_LOCK = "run.lock"
-_GUARD = "run.lock.guard"
-_HOLDER = "run.holder.json"
-_STOP = "stop.request.json"
+_LOCK = ".run.lock"
+_GUARD = ".run.lock.guard"
+_HOLDER = ".run.holder.json"
+_STOP = ".stop.request.json"
 
 Record = TypeVar("Record", bound=BaseModel)
 

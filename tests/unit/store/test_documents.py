@@ -151,6 +151,7 @@ def writer(document: Document, name: str, count: int) -> "subprocess.Popen[str]"
     )
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("store:document:concurrent")
 def test_eight_processes_with_two_hundred_changes_each_lose_none(tmp_path: Path) -> None:
     document = Document(tmp_path / "one.json", lock=tmp_path / "one.lock")

@@ -1,5 +1,6 @@
 """The index, decisions about findings, artifacts, and strict JSON."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -13,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.store.disks import mounted, remount
+from treewright.data.codes import exit_class
 from treewright.errors import StoreError
 from treewright.store.artifacts import WritePacer, write_artifact
 from treewright.store.decisions import Decision, Decisions, finding_key, workspace_hash
-from treewright.store.durable import sweep_temporaries, temporary_beside
+from treewright.store.durable import storage_error, sweep_temporaries, temporary_beside
 from treewright.store.index import Index, IndexEntry
 from treewright.store.strict_json import decode_json, encode_json, replace_surrogates
 
@@ -253,6 +255,25 @@ def test_writing_takes_at_most_a_twentieth_of_the_time(costs: list[float]) -> No
     while not pacer.due(now):
         now += 1
     assert spent <= now / 20 + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("number", "act", "expected"),
+    [
+        (errno.ENOSPC, "write", "storage_full"),
+        (errno.EDQUOT, "write", "storage_full"),
+        (errno.EROFS, "write", "storage_read_only"),
+        (errno.EACCES, "write", "storage_read_only"),
+        (errno.EACCES, "read", "storage_unreadable"),
+        (errno.ENOENT, "write", "storage_missing"),
+        (errno.EIO, "read", "storage_failed"),
+    ],
+)
+def test_each_refusal_of_the_system_has_its_code_and_a_hint(number: int, act: str, expected: str) -> None:
+    told = storage_error(OSError(number, "said"), Path("/x"), act)
+    assert (told.code, told.message) == (expected, f"Could not {act} /x: said.")
+    assert told.hint
+    assert exit_class(told.code) == 5
 
 
 # --- strict JSON -----------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def test_the_lock_of_a_dead_holder_is_taken_over(tmp_path: Path) -> None:
         child.stdout.readline()
         child.send_signal(signal.SIGKILL)
         child.wait(5)
-    assert (tmp_path / "run.holder.json").exists()
+    assert (tmp_path / ".run.holder.json").exists()
     assert run_holder(tmp_path) is None
     with RunLock.take(tmp_path, "cli") as lock:
         assert lock.holder.pid == os.getpid()
@@ -124,13 +124,13 @@ def test_a_holder_on_another_machine_is_believed_to_live(tmp_path: Path) -> None
     with start(HOLD, tmp_path) as child:
         assert child.stdout
         child.stdout.readline()
-        record = json.loads((tmp_path / "run.holder.json").read_text(encoding="utf-8"))
+        record = json.loads((tmp_path / ".run.holder.json").read_text(encoding="utf-8"))
         elsewhere = {**record, "host": "other-machine", "pid": 2**22 + 1}
-        (tmp_path / "run.holder.json").write_text(json.dumps(elsewhere), encoding="utf-8")
+        (tmp_path / ".run.holder.json").write_text(json.dumps(elsewhere), encoding="utf-8")
         with pytest.raises(StoreError) as fault:
             RunLock.take(tmp_path, "cli")
         assert "other-machine" in fault.value.message
-        (tmp_path / "run.holder.json").write_text("{", encoding="utf-8")
+        (tmp_path / ".run.holder.json").write_text("{", encoding="utf-8")
         with pytest.raises(StoreError) as fault:
             RunLock.take(tmp_path, "cli")
         assert "another process" in fault.value.message
@@ -141,7 +141,7 @@ def test_a_holder_on_another_machine_is_believed_to_live(tmp_path: Path) -> None
 def test_a_record_of_a_reused_process_id_is_not_taken_for_the_holder(tmp_path: Path) -> None:
     with RunLock.take(tmp_path, "cli") as lock:
         record = lock.holder.model_dump()
-    (tmp_path / "run.holder.json").write_text(
+    (tmp_path / ".run.holder.json").write_text(
         json.dumps({**record, "birth": record["birth"][:-1] + "x"}), encoding="utf-8"
     )
     assert run_holder(tmp_path) is None
@@ -191,7 +191,7 @@ def test_a_run_in_another_process_is_asked_to_stop_by_a_file(tmp_path: Path) -> 
     found = stop_requested(tmp_path)
     assert found
     assert (found.surface, found.reason, found.pid) == ("lsp", "enough", os.getpid())
-    (tmp_path / "stop.request.json").write_text("", encoding="utf-8")
+    (tmp_path / ".stop.request.json").write_text("", encoding="utf-8")
     assert stop_requested(tmp_path), "an unreadable request is a request"
     clear_stop(tmp_path)
     clear_stop(tmp_path)
@@ -211,7 +211,7 @@ def test_a_short_lock_that_is_never_given_back_ends_in_an_error(tmp_path: Path) 
 def test_a_lock_file_is_not_followed_through_a_link(tmp_path: Path) -> None:
     target = tmp_path / "precious"
     (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "run.lock").symlink_to(target)
+    (tmp_path / "run" / ".run.lock").symlink_to(target)
     with pytest.raises(StoreError):
         RunLock.take(tmp_path / "run", "cli")
     assert not target.exists()

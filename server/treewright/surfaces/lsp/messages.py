@@ -63,6 +63,8 @@ class RunsRequest(Message):
 
 
 class RunsResult(Message):
+    """`total`: in all, of which this is a page."""
+
     runs: list[RunRow]
     total: int
 
@@ -91,6 +93,8 @@ class Verdict(Message):
 
 
 class RunResult(Message):
+    """A run's figures. `subject`: what a node is called. `terminal`: nodes that count for the width cap. `frontier`: nodes waiting to be expanded. `framings`: letter to how it fired on the root."""
+
     row: RunRow
     reason: str
     performer: str
@@ -284,6 +288,8 @@ class CitationRow(Message):
 
 
 class NodeResult(Message):
+    """`uri`: its virtual document. `edits`: how many changes its fix has. `children`: ids."""
+
     line: NodeLine
     uri: str
     markdown: str
@@ -332,6 +338,124 @@ class TextResult(Message):
     language: str = "markdown"
 
 
+# --- findings --------------------------------------------------------------------------------------------------------
+
+
+class FindingsRequest(Message):
+    """`treewright/findings`: what is shown in files now, file by file, the most severe first.
+
+    `uri`: only of this file; empty for all.
+    """
+
+    uri: Name = ""
+    offset: Offset = 0
+    limit: Limit = 200
+
+
+class Spot(Message):
+    """A position in the units agreed on: line and character from 0."""
+
+    line: int
+    character: int
+
+
+class SpotRange(Message):
+    """From, and up to but not including."""
+
+    start: Spot
+    end: Spot
+
+
+class FindingRow(Message):
+    """A finding where it is now. `severity`: as diagnostics have it, 1 to 4. `stale`: its code was changed since."""
+
+    run: str
+    node: str
+    uri: str
+    path: str
+    range: SpotRange
+    statement: str
+    label: str
+    role: str
+    severity: int
+    score: int
+    cwe: str
+    stale: bool
+    fixable: bool
+
+
+class FindingsResult(Message):
+    """`total`: shown in all. `hidden`: left out, since a file has more than `maxFindingsPerFile`."""
+
+    findings: list[FindingRow]
+    total: int
+    hidden: int
+
+
+class FindingRequest(Message):
+    """One finding, by its run and node."""
+
+    run: RunRef
+    node: NodeId
+
+
+class DecideRequest(Message):
+    """`treewright/decide`: what the user decided about a finding; later runs respect it.
+
+    `accepted`: a risk that is taken. `dismissed`: a false alarm. `reopened`: neither any more. Each but the last needs a
+    reason.
+    """
+
+    run: RunRef
+    node: NodeId
+    decision: Literal["accepted", "dismissed", "reopened"]
+    reason: Annotated[str, Field(max_length=4000)] = ""
+
+
+class DecideResult(Message):
+    """`note`: something the user should know; mostly empty."""
+
+    note: str
+
+
+class DecisionsRequest(Message):
+    """`treewright/decisions`: what was decided in the client's folders, the latest first."""
+
+
+class DecisionRow(Message):
+    """One decision. `decision`: `accepted`, `dismissed` or `refuted`. `at`: ISO 8601 in UTC."""
+
+    workspace: str
+    path: str
+    rule: str
+    symbol: str
+    quote: str
+    decision: str
+    reason: str
+    at: str
+
+
+class DecisionsResult(Message):
+    """All decisions of the client's folders."""
+
+    decisions: list[DecisionRow]
+
+
+class FixResult(Message):
+    """`edit`: an LSP `WorkspaceEdit`, null when the fix cannot be applied any more; `reason` says why."""
+
+    edit: dict[str, Any] | None
+    title: str
+    reason: str
+
+
+class DeeperRequest(Growth):
+    """`treewright/deeper`: a new run that goes on from one finding or node, with what is known of it as its seed."""
+
+    run: RunRef
+    node: NodeId
+
+
 # --- catalogues ------------------------------------------------------------------------------------------------------
 
 
@@ -340,6 +464,8 @@ class PresetsRequest(Message):
 
 
 class PresetRow(Message):
+    """`source`: `shipped` or `user`. `faults`: how many errors keep it from being used."""
+
     name: str
     description: str
     source: str
@@ -348,6 +474,8 @@ class PresetRow(Message):
 
 
 class PresetsResult(Message):
+    """Every preset that can be named."""
+
     presets: list[PresetRow]
 
 
@@ -370,8 +498,67 @@ class ModelRow(Message):
 
 
 class ModelsResult(Message):
+    """`default`: what is used when nothing is named; may be empty."""
+
     models: list[ModelRow]
     default: str
+
+
+class ValidateRequest(Message):
+    """`treewright/validate`: check a preset, profile or lens file, or a folder of them; an address or a path."""
+
+    target: Name
+
+
+class FaultRow(Message):
+    """A broken rule: line and columns from 1, columns in code points, the end exclusive."""
+
+    uri: str
+    path: str
+    line: int
+    column: int
+    end_column: int
+    rule: str
+    message: str
+    severity: Literal["error", "warning"]
+
+
+class ValidateResult(Message):
+    """In reading order."""
+
+    faults: list[FaultRow]
+
+
+class PresetTextRequest(Message):
+    """`treewright/presetText`: the text of a new preset, to be saved as `<name>.md`; made from a shipped one."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$", max_length=64)]
+    like: Name = "brainstorm"
+
+
+class PresetTextResult(Message):
+    """`folder`: where the user's presets are kept."""
+
+    text: str
+    folder: str
+
+
+class AboutRequest(Message):
+    """`treewright/about`: what an issue report needs."""
+
+
+class AboutResult(Message):
+    """`root`: the store's folder."""
+
+    version: str
+    python: str
+    executable: str
+    platform: str
+    root: str
+    trusted: bool
+    diagnostics: Literal["push", "pull"]
+    position_encoding: str
+    runs_driven: int
 
 
 # --- documents -------------------------------------------------------------------------------------------------------
@@ -425,6 +612,8 @@ class FindingsChanged(Message):
 
 
 class ModelMessage(Message):
+    """One message of a conversation."""
+
     role: Literal["system", "user", "assistant"]
     text: str
 
@@ -452,3 +641,43 @@ class ModelCompleteResult(Message):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     error: ModelError | None = None
+
+
+# --- which method carries what ---------------------------------------------------------------------------------------
+
+REQUESTS: dict[str, tuple[type[Message], type[Message]]] = {
+    "treewright/runs": (RunsRequest, RunsResult),
+    "treewright/run": (RunRequest, RunResult),
+    "treewright/start": (StartRequest, GrowingResult),
+    "treewright/resume": (ResumeRequest, GrowingResult),
+    "treewright/deeper": (DeeperRequest, GrowingResult),
+    "treewright/stop": (StopRequest, StopResult),
+    "treewright/children": (ChildrenRequest, ChildrenResult),
+    "treewright/node": (NodeRequest, NodeResult),
+    "treewright/map": (MapRequest, MapResult),
+    "treewright/compare": (CompareRequest, TextResult),
+    "treewright/findings": (FindingsRequest, FindingsResult),
+    "treewright/fix": (FindingRequest, FixResult),
+    "treewright/issue": (FindingRequest, TextResult),
+    "treewright/decide": (DecideRequest, DecideResult),
+    "treewright/decisions": (DecisionsRequest, DecisionsResult),
+    "treewright/presets": (PresetsRequest, PresetsResult),
+    "treewright/presetText": (PresetTextRequest, PresetTextResult),
+    "treewright/validate": (ValidateRequest, ValidateResult),
+    "treewright/models": (ModelsRequest, ModelsResult),
+    "treewright/report": (ReportRequest, TextResult),
+    "treewright/document": (DocumentRequest, TextResult),
+    "treewright/about": (AboutRequest, AboutResult),
+}
+"""Asked by the client: parameters and result."""
+
+NOTIFICATIONS: dict[str, type[Message]] = {
+    "treewright/runChanged": RunChanged,
+    "treewright/findingsChanged": FindingsChanged,
+}
+"""Told to the client."""
+
+CLIENT_REQUESTS: dict[str, tuple[type[Message], type[Message]]] = {
+    "treewright/model/complete": (ModelCompleteRequest, ModelCompleteResult),
+}
+"""Asked of the client: parameters and result."""

@@ -26,9 +26,10 @@ from treewright.store.snapshot import load_snapshot, save_snapshot
 from treewright.tree import snapshot as tree_snapshot
 from treewright.tree.event import AnyEvent, Event, event_from_json, event_to_json
 from treewright.tree.fold import Tree
+from treewright.tree.soundness import fits
 
 JOURNAL = "journal.jsonl"
-SNAPSHOT = "snapshot.bin"
+SNAPSHOT = "journal.snapshot"
 _SCHEMA = f"tree-{tree_snapshot.FORMAT}"
 _CACHED_EVENTS = 256
 
@@ -72,6 +73,7 @@ class RunReader:
         folder: the run's folder.
         tree: the fold of what was read so far; `refresh` reads on.
         unreadable: events of the journal that are none of this version, by number.
+        orphans: events that rest on lost ones and were passed over, by number.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -86,6 +88,7 @@ class RunReader:
         self.folder = folder
         self.tree = Tree()
         self.unreadable: list[int] = []
+        self.orphans: list[int] = []
         self._places = _Places()
         self._cache: OrderedDict[int, AnyEvent] = OrderedDict()
         self._staged: dict[int, bytes] = {}
@@ -107,8 +110,11 @@ class RunReader:
             except ValidationError:
                 self.unreadable.append(line.seq)
                 continue
-            self.tree.apply(event, line.seq)
-            new += 1
+            if fits(self.tree, event):
+                self.tree.apply(event, line.seq)
+                new += 1
+            else:
+                self.orphans.append(line.seq)
         return new
 
     @property

@@ -14,6 +14,7 @@ from treewright.tree.citation import CheckedCitation, Citation, CitationState
 from treewright.tree.event import AnyEvent, Event, RunStarted, event_from_json, event_to_json
 from treewright.tree.fold import Tree
 from treewright.tree.run import Caps, Language, RootSpec
+from treewright.tree.soundness import fits
 
 CITATION = Citation(path="a.py", start=1, end=1, quote="x = 1")
 FRAMINGS = {each.letter: each for each in all_framings()} | {"X": framing("X")}
@@ -109,7 +110,9 @@ class MemoryRun:
         other.explorer = Explorer(other.tree, other.materials, other)
         other.done = []
         for number, line in enumerate(other.lines, 1):
-            other.tree.apply(event_from_json(line), number)
+            event = event_from_json(line)
+            if fits(other.tree, event):
+                other.tree.apply(event, number)
         return other
 
     def outline(self) -> list[tuple[object, ...]]:

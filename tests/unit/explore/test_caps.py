@@ -1,8 +1,8 @@
 """Caps: only the user's, named when reached, with everything in flight completed."""
 
 import pytest
-from growing import MemoryRun, seeded
 
+from tests.unit.explore.growing import MemoryRun, seeded
 from treewright.errors import RunError
 from treewright.explore.convergence import terminal_count
 from treewright.tree.node import Phase

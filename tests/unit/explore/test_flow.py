@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from growing import CITATION, MemoryRun, all_verified, none_verified, seeded
 
+from tests.unit.explore.growing import CITATION, MemoryRun, all_verified, none_verified, seeded
 from treewright.errors import RunError
 from treewright.explore.tasks import (
     Brief,
@@ -16,8 +16,8 @@ from treewright.explore.tasks import (
     TaskKind,
     VerifyResult,
 )
-from treewright.tree.citation import CheckedCitation, CitationState
 from treewright.tree.body import Examined, Proposal
+from treewright.tree.citation import CheckedCitation, CitationState
 from treewright.tree.event import RoundStarted
 from treewright.tree.node import Phase
 from treewright.tree.run import Caps, Role, Status

@@ -1,19 +1,16 @@
 """A tree is the fold of its events, whole or by way of a snapshot."""
 
-import sys
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "explore"))
-from growing import MemoryRun, seeded
-
+from tests.unit.explore.growing import MemoryRun, seeded
 from treewright.tree import snapshot
 from treewright.tree.event import event_from_json
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ancestors, child_id, depth, framing_of, is_node_id, parent_id, sort_key
+from treewright.tree.node import Phase
+from treewright.tree.soundness import fits
 
 RUN = MemoryRun().grow(seeded(advance=35))
 
@@ -33,6 +30,26 @@ def picture(tree: Tree) -> bytes:
 def test_a_snapshot_anywhere_and_the_rest_equal_the_whole(cut: int) -> None:
     half = snapshot.decode(iter(picture(fold(Tree(), 0, cut)).splitlines(keepends=True)))
     assert picture(fold(half, cut, len(RUN.lines))) == picture(RUN.tree)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.integers(1, len(RUN.lines) - 1), min_size=1, max_size=6))
+def test_a_journal_with_lost_events_folds_to_a_tree_that_grows_on_to_an_end(lost: set[int]) -> None:
+    part = RUN.reopened()
+    part.lines = [line for number, line in enumerate(RUN.lines) if number not in lost]
+    again = part.reopened()
+    again.grow(seeded(advance=35))
+    assert again.tree.status.final
+    assert not again.tree.frontier
+    assert {n.phase for n in again.tree.nodes.values()} == {Phase.SETTLED}
+
+
+def test_every_event_of_a_whole_journal_fits() -> None:
+    tree = Tree()
+    for number, line in enumerate(RUN.lines, 1):
+        event = event_from_json(line)
+        assert fits(tree, event), event
+        tree.apply(event, number)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{}\n", b'{"format":99}\n', b"\xff\xfe\n"])

@@ -31,8 +31,14 @@ def drive(app: Treewright, growing: Growing, form: str, *, quiet: bool, fail_on:
     Returns:
         The exit class: of the status, or 1 when a label of `fail_on` was given to a node.
     """
-    with live_view(growing, quiet=quiet or form != "text") as listener:
-        outcome = asyncio.run(_driven(growing, listener))
+    try:
+        with live_view(growing, quiet=quiet or form != "text") as listener:
+            outcome = asyncio.run(_driven(growing, listener))
+    except KeyboardInterrupt:
+        # It came before or after the run was driven, when nobody but us could catch it; the journal is whole.
+        growing.writer.close()
+        click.echo(f"Go on with: treewright resume {_short(growing.folder)}")
+        raise
     view = app.view(str(outcome.folder))
     summary = view.summary()
     if form == "json":

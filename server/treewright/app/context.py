@@ -2,13 +2,16 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treewright.store.config import Configuration, load_config
 from treewright.store.index import Index
+
+if TYPE_CHECKING:
+    from treewright.models.provider import EditorCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +21,14 @@ class Context:
     Attributes:
         surface: what this process is to the user: `cli`, `lsp`, `mcp`.
         environ: environment variables; None takes the process's own.
+        ask_editor: asks the editor's own model; None without an editor that offers one.
+        keys: keys of endpoints by their name, from the editor's secret storage; never written anywhere.
     """
 
     surface: str = "cli"
     environ: Mapping[str, str] | None = None
+    ask_editor: "EditorCall | None" = None
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def configuration(
         self, workspace: Path | None = None, *, trusted: bool = True, run: Mapping[str, Any] | None = None

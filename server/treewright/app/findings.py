@@ -6,7 +6,6 @@ it. What the user decided about a finding holds for every later run.
 
 import re
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -289,12 +288,12 @@ def _checked_at(view: RunView, node: Node) -> float:
 
 
 def _numbered(findings: list[Finding]) -> list[Finding]:
-    """Give equal findings their ordinals, in the order of their places."""
-    counts: Counter[FindingKey] = Counter()
+    """Give equal findings their ordinals, in the order of their places; several at one place are the same one."""
+    places: dict[FindingKey, dict[tuple[str, int, int], int]] = {}
     numbered = []
-    for finding in sorted(findings, key=lambda f: (f.path, f.start, f.end, f.node)):
-        ordinal = counts[finding.key]
-        counts[finding.key] += 1
+    for finding in sorted(findings, key=lambda f: (f.path, f.start, f.end, f.role is not Role.ADVANCES, f.node)):
+        known = places.setdefault(finding.key, {})
+        ordinal = known.setdefault((finding.path, finding.start, finding.end), len(known))
         if ordinal:
             finding = replace(finding, key=finding.key._replace(ordinal=ordinal))
         numbered.append(finding)

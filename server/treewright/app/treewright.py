@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treewright.app import caps, explorations, validation
 from treewright.app import runs as looking
@@ -14,18 +14,30 @@ from treewright.presets.loader import PresetSummary, list_presets
 from treewright.store.cap import CapAnswer
 from treewright.store.index import IndexEntry
 
+if TYPE_CHECKING:
+    from treewright.models.provider import EditorCall
+
 
 class Treewright:
     """Everything a user can do, whatever the surface."""
 
-    def __init__(self, surface: str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        surface: str,
+        environ: Mapping[str, str] | None = None,
+        *,
+        ask_editor: "EditorCall | None" = None,
+        keys: Mapping[str, str] | None = None,
+    ) -> None:
         """Take a surface's name.
 
         Args:
             surface: `cli`, `lsp` or `mcp`; told to whoever meets a lock of ours.
             environ: environment variables; None takes the process's own.
+            ask_editor: asks the editor's own model; None without one.
+            keys: keys of endpoints by name, from the editor's secret storage.
         """
-        self.context = Context(surface, environ)
+        self.context = Context(surface, environ, ask_editor, {} if keys is None else keys)
 
     def start(self, request: ExplorationRequest) -> Growing:
         """Prepare a new exploration; `drive` it then. Raises before anything is written, see `explorations.start`."""

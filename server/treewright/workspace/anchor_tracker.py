@@ -3,15 +3,13 @@
 What was there before an edit cannot turn into an anchor's code by it: an equal line next door is another line.
 """
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from treewright.workspace.anchors import GONE, LARGEST_GAP, Anchor, AnchorState, Placement, locate
 from treewright.workspace.citations import Found, QuotedText, same_up_to_space
+from treewright.workspace.decode import split_lines
 from treewright.workspace.positions import LineIndex
-
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class Edit(NamedTuple):
@@ -141,10 +139,10 @@ class AnchorTracker:
         """Settle an anchor of whose code something was kept, or next to which something was put."""
         behind = edit.start + len(edit.text)
         if edit.start == end:  # put behind it: only the rest of its last line concerns it
-            first, last = start, end + len(_LINE_BREAK.split(edit.text, 1)[0])
+            first, last = start, end + len(split_lines(edit.text)[0])
             kept = (start, end)
         elif edit.end <= start:  # put before it, or joined with the line above
-            own = len(_LINE_BREAK.split(edit.text)[-1])
+            own = len(split_lines(edit.text)[-1])
             first, last = behind - own, end + grown
             kept = (start + grown, last)
         else:

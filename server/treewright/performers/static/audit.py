@@ -4,16 +4,16 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from treewright.performers.static.cache import FactsCache
-from treewright.performers.static.facts import FileFacts
+from treewright.performers.static.facts import FileFacts, Place
 from treewright.performers.static.finding import Audit, Finding
-from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting
+from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting, label
 from treewright.performers.static.link import Linker, Project
 from treewright.performers.static.records import framing_records
-from treewright.performers.static.report import Reporter
+from treewright.performers.static.report import Lines, Reporter
 from treewright.performers.static.rulebook import rules
 from treewright.performers.static.worker import Task, many, one
 from treewright.workspace.decode import Decoded, Unreadable, decode_bytes, read_bytes
@@ -148,17 +148,31 @@ def _analyse_all(tasks: list[Task], workers: int | None) -> list[FileFacts]:
 
 
 def conclude(sources: Sources, facts: dict[str, FileFacts]) -> Audit:
-    """Link the facts and turn them into findings."""
-    project = Project.of(facts)
+    """Link the facts and turn them into findings, with proven edits for the confirmed ones."""
+    for file in facts.values():
+        if file.fault:
+            sources.not_read.append((file.path, f"line {file.fault_line}: {file.fault}"))
+    findings = judged(sources, facts)
+    _mend(sources, facts, findings)
+    relate(findings)
+    lines = sum(file.lines for file in facts.values())
+    records = framing_records(findings, facts.values())
+    return Audit(findings, records, len(facts), lines, sources.not_read)
+
+
+def judged(sources: Sources, facts: dict[str, FileFacts], lines: Lines | None = None) -> list[Finding]:
+    """The findings that facts lead to, settled but not mended.
+
+    Args:
+        lines: gives a file's lines, when they are not the ones that were read.
+    """
 
     def setting(file: FileFacts) -> Setting:
         return Setting(sources.libraries.get(file.path, False), file.is_test)
 
-    reporter = Reporter(Linker(project), sources.lines, rules(), setting)
+    reporter = Reporter(Linker(Project.of(facts)), lines or sources.lines, rules(), setting)
     findings: list[Finding] = []
     for file in facts.values():
-        if file.fault:
-            sources.not_read.append((file.path, f"line {file.fault_line}: {file.fault}"))
         for function in file.functions:
             findings.extend(
                 f for hit in function.sinks if (f := reporter.of_sink(file, function, hit)) is not None
@@ -166,11 +180,32 @@ def conclude(sources: Sources, facts: dict[str, FileFacts]) -> Audit:
         findings.extend(
             reporter.of_match(file, symbol_at(file, match.place.line), match) for match in file.matches
         )
-    findings = settle(findings)
-    relate(findings)
-    lines = sum(file.lines for file in facts.values())
-    records = framing_records(findings, facts.values())
-    return Audit(findings, records, len(facts), lines, sources.not_read)
+    return settle(findings)
+
+
+def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding]) -> None:
+    wanted = [finding for finding in findings if finding.verdict == CONFIRMED]
+    if not wanted:
+        return
+    from treewright.performers.static.python.fixes.change import Change
+    from treewright.performers.static.python.mend import Mender
+
+    roots = frozenset(_root_names(sources.texts))
+    mender = Mender(facts, sources.texts, sources.libraries, roots, lambda some: judged(sources, some))
+    for finding in wanted:
+        path = finding.position.path
+        given = next(
+            (m for m in facts[path].matches if m.rule == finding.rule and _same(m.place, finding.place)), None
+        )
+        mender.mend(finding, Change(list(given.edits), list(given.imports)) if given else None)
+        if not finding.edits_verified:
+            finding.edits = []
+            finding.scores = replace(finding.scores, fixability=min(finding.scores.fixability, 2))
+            finding.verdict = label(finding.scores, bool(finding.mitigations), bool(finding.fix))
+
+
+def _same(place: Place, known: tuple[int, int, int, int] | None) -> bool:
+    return known == (place.line, place.end, place.column, place.end_column)
 
 
 def symbol_at(file: FileFacts, line: int) -> str:

@@ -110,6 +110,8 @@ class Finding:
     scores: Scores
     verdict: str
     fingerprint: str = ""
+    place: tuple[int, int, int, int] | None = None
+    """Start line, end line, start column, end column of the exact expression."""
     tags: tuple[str, ...] = ()
     quotes: list[Quote] = field(default_factory=list)
 

@@ -96,7 +96,7 @@ class Reporter:
             finding.mitigations = [Mitigation(where, "form", match.safe)]
         lines = self.lines(facts.path)
         finding.edits = [_edit(facts.path, lines, edit) for edit in match.edits]
-        finding.edits_verified = bool(match.edits)
+        finding.edits_verified = False
         self._judge(finding, lambda fix: match_scores(rule, match.strength, setting, fix))
         finding.threat = self._reach(facts, symbol, setting)
         self._finish(finding)
@@ -119,7 +119,7 @@ class Reporter:
             alternatives=list(rule.alternatives) or _alternatives(rule, what),
             fix=rule.fix.format_map(words), edits=[], edits_verified=False, entry=origin.entry if origin else "",
             threat="", related=[f"CWE-{number}" for number in rule.related],
-            scores=Scores(rule.severity, 3, 0, 1, 0), verdict="",
+            scores=Scores(rule.severity, 3, 0, 1, 0), verdict="", place=tuple(place),
         )  # fmt: skip
 
     def _judge(self, finding: Finding, scores: Callable[[int], Scores]) -> None:

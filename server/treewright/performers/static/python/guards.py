@@ -56,8 +56,22 @@ class Guards(Calls):
             self._call_guard(test, truth)
         elif isinstance(test, ast.NamedExpr):
             self.assume(test.value, truth)
+        elif isinstance(test, ast.Attribute) and not truth:
+            self._absent_host(test)
         elif isinstance(test, ast.Name):
             self._assume_bound((self.facts.name, test.id), truth)
+
+    def _absent_host(self, test: ast.Attribute) -> None:
+        """`if urlsplit(x).netloc: refuse` led away: x names no host."""
+        kinds = {
+            "netloc": ("redirect", "redirect:host"),
+            "hostname": ("redirect", "redirect:host"),
+            "scheme": ("scheme",),
+        }
+        if test.attr in kinds:
+            self._guard(
+                self.quiet(test.value).flows, frozenset(kinds[test.attr]), test, f"its {test.attr} is empty"
+            )
 
     def _assume_bound(self, key: tuple[str, str], truth: bool) -> None:
         """A name that stands for a condition; taken out meanwhile, since it may be defined by itself."""

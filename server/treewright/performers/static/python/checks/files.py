@@ -42,8 +42,12 @@ def chmod(unit: "Unit", node: ast.Call) -> None:
         or (last in {"chmod", "fchmod"} and mode & 0o020 and mode & 0o004)
         or (last == "open" and mode & 0o007)
     ):
-        masked = -1 if last not in {"chmod", "fchmod", "lchmod"} and unit.source.library else 0  # the umask applies
-        unit.report("file-open-to-everyone", node, what=name.lstrip("~"), strength=masked, facts=(("shown", shown),))
+        masked = (
+            -1 if last not in {"chmod", "fchmod", "lchmod"} and unit.source.library else 0
+        )  # the umask applies
+        unit.report(
+            "file-open-to-everyone", node, what=name.lstrip("~"), strength=masked, facts=(("shown", shown),)
+        )
     elif mode and not mode & 0o077:
         unit.report("file-open-to-everyone", node, what=name.lstrip("~"), safe="only the owner has rights")
 
@@ -307,4 +311,9 @@ def umask(unit: "Unit", node: ast.Expr) -> None:
             if value.value & 0o022 != 0o022:
                 unit.report("file-open-to-everyone", call, what="os.umask", facts=(("shown", shown),))
             else:
-                unit.report("file-open-to-everyone", call, what="os.umask", safe="new files are not writable by others")
+                unit.report(
+                    "file-open-to-everyone",
+                    call,
+                    what="os.umask",
+                    safe="new files are not writable by others",
+                )

@@ -234,8 +234,10 @@ def endless(unit: "Unit", node: ast.While) -> None:
     for part in (p for statement in node.body for p in ast.walk(statement)):
         if isinstance(part, ast.Name) and part.id in names and not isinstance(part.ctx, ast.Load):
             return
-        if isinstance(part, (ast.Subscript, ast.Attribute)) and not isinstance(part.ctx, ast.Load) and (
-            isinstance(part.value, ast.Name) and part.value.id in names
+        if (
+            isinstance(part, (ast.Subscript, ast.Attribute))
+            and not isinstance(part.ctx, ast.Load)
+            and (isinstance(part.value, ast.Name) and part.value.id in names)
         ):
             return
         if isinstance(part, (ast.Global, ast.Nonlocal, *_LEAVES, ast.Yield, ast.Await)) or (

@@ -223,7 +223,9 @@ def _optional(unit: "Unit", node: ast.AST) -> int:
 def _plausible(unit: "Unit", target: ast.expr, key: str) -> bool:
     """Lower-case names mean the setting only on an object that has it."""
     if key.isupper():
-        if unit.source.library and not re.search(r"(^|/)(settings|config)[^/]*\.py$|/settings/", unit.source.path):
+        if unit.source.library and not re.search(
+            r"(^|/)(settings|config)[^/]*\.py$|/settings/", unit.source.path
+        ):
             return False
         return key != "DEBUG" or not unit.source.library or not isinstance(target, ast.Name)
     owner = unit.source.segment(target.value) if isinstance(target, ast.Attribute) else ""

@@ -1,0 +1,139 @@
+"""Proven edits: a recipe's change is offered only when the changed file parses and no longer has the finding."""
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace as changed_copy
+
+from treewright.performers.static.facts import FileFacts
+from treewright.performers.static.finding import Edit, Finding
+from treewright.performers.static.python.analyse import analyse
+from treewright.performers.static.python.fixes import bounds, calls, statements, wraps
+from treewright.performers.static.python.fixes.change import RECIPES, Change, RawEdit, apply, import_edits
+from treewright.performers.static.python.source import Fault, Source, parse
+
+Judge = Callable[[dict[str, FileFacts]], list[Finding]]
+"""Turns facts into findings; must not mend."""
+_LOADED = (bounds, calls, statements, wraps)
+_OPEN = frozenset({"CONFIRMED", "MARGINAL"})
+
+
+class Mender:
+    """Finds and proves edits for the findings of one audit.
+
+    Args:
+        facts: of every file. texts: of every file. libraries: which files others import.
+        roots: first names of the project's modules. judge: facts to findings.
+    """
+
+    def __init__(
+        self,
+        facts: dict[str, FileFacts],
+        texts: dict[str, str],
+        libraries: dict[str, bool],
+        roots: frozenset[str],
+        judge: Judge,
+    ) -> None:
+        self.facts, self.texts, self.libraries, self.roots, self.judge = facts, texts, libraries, roots, judge
+        self.parsed: dict[str, Source | Fault] = {}
+        self.alone: dict[str, Counter[tuple[str, str]]] = {}
+
+    def mend(self, finding: Finding, given: Change | None) -> None:
+        """Give a finding its edits, if some can be proven.
+
+        Args:
+            given: what the check that found it proposes, or None.
+        """
+        path = finding.position.path
+        source = self._source(path)
+        if not isinstance(source, Source) or finding.place is None:
+            return
+        for change in self._candidates(source, finding, given):
+            edits = [*change.edits, *import_edits(source, change.imports)]
+            edits = _merged(edits)
+            text = self._applied(path, edits)
+            if text is not None and self._clears(finding, path, text):
+                finding.edits = [_edit(path, source.lines, edit) for edit in edits]
+                finding.edits_verified = True
+                finding.scores = changed_copy(finding.scores, fixability=3)
+                return
+
+    def _source(self, path: str) -> Source | Fault:
+        if path not in self.parsed:
+            self.parsed[path] = parse(path, self.facts[path].module, self.texts[path])
+        return self.parsed[path]
+
+    def _candidates(self, source: Source, finding: Finding, given: Change | None) -> Iterator[Change]:
+        if given is not None and given.edits:
+            yield given
+        recipes = RECIPES.get(finding.rule, ())
+        if not recipes:
+            return
+        for node in _nodes_at(source, finding):
+            for make in recipes:
+                change = make(source, node)
+                if change is not None and change.edits:
+                    yield change
+
+    def _applied(self, path: str, edits: list[RawEdit]) -> str | None:
+        """The text after the edits, or None when they do not fit or the result does not parse."""
+        try:
+            text = apply(self.texts[path], Change(edits))
+            ast.parse(text.replace("\r\n", "\n"))
+        except (SyntaxError, ValueError, IndexError):
+            return None
+        return text if text != self.texts[path] else None
+
+    def _clears(self, finding: Finding, path: str, text: str) -> bool:
+        """Analyse the changed file again: the finding is gone and no other has come."""
+        new = analyse(path, text, "", self.roots, self.libraries[path])
+        if new.fault:
+            return False
+        key = (finding.rule, finding.symbol)
+        before = self.alone.get(path)
+        if before is None:
+            before = self.alone[path] = _count(self.judge({path: self.facts[path]}))
+        if before[key]:
+            after = _count(self.judge({path: new}))
+        else:  # the way begins in another file
+            before = _count(self.judge(self.facts))
+            after = _count(self.judge({**self.facts, path: new}))
+        grown = [one for one in after if after[one] > before[one]]
+        return after[key] < before[key] and not grown
+
+
+def _count(findings: list[Finding]) -> Counter[tuple[str, str]]:
+    return Counter((finding.rule, finding.symbol) for finding in findings if finding.verdict in _OPEN)
+
+
+def _nodes_at(source: Source, finding: Finding) -> list[ast.AST]:
+    """The nodes that begin and end exactly where the finding stands, outermost first."""
+    line, end, column, end_column = finding.place or (0, 0, 0, 0)
+    found = []
+    for node in source.parents:
+        if getattr(node, "lineno", 0) == line and node.end_lineno == end:  # type: ignore[attr-defined]
+            place = source.place(node)
+            if (place.column, place.end_column) == (column, end_column):
+                found.append(node)
+    return found
+
+
+def _merged(edits: list[RawEdit]) -> list[RawEdit]:
+    """Insertions at the same place as one; edits in order."""
+    found: dict[tuple[int, int, int, int], str] = {}
+    for start, column, end, end_column, new in edits:
+        place = (start, column, end, end_column)
+        found[place] = found[place] + new if place in found and place[:2] == place[2:] else new
+    return sorted((*place, new) for place, new in found.items())
+
+
+def _edit(path: str, lines: list[str], edit: RawEdit) -> Edit:
+    start, column, end, end_column, new = edit
+    padded = [*lines, ""]
+    rows = padded[start - 1 : end]
+    old = (
+        rows[0][column:end_column]
+        if start == end
+        else "\n".join([rows[0][column:], *rows[1:-1], rows[-1][:end_column]])
+    )
+    return Edit(path, start, column, end, end_column, old, new)

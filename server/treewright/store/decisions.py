@@ -98,7 +98,7 @@ class Decisions:
             Empty, or one sentence for the user: the file was damaged and was mended.
 
         Raises:
-            StoreError: the disk refused.
+            StoreError: the disk refused, or a text is no valid Unicode (`not_storable`).
         """
         folder = make_folder(self.path.parent, private=True)
         with exclusive(folder / f"{self.path.name}.lock"):
@@ -110,7 +110,7 @@ class Decisions:
                 note = f"The decisions were damaged; {recovery.kept} were kept, the original is {recovery.original}."
                 reader = self._read()
             with JournalWriter.continue_from(reader) as writer:
-                writer.append(decision.model_dump_json().encode())
+                writer.append(decision.model_dump())
         return note
 
     def all(self) -> dict[FindingKey, Decision]:

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from treewright.errors import StoreError
 from treewright.store.durable import PRIVATE_FILE, replace_file, shown, storage_error
-from treewright.store.strict_json import decode_object
+from treewright.store.strict_json import decode_object, replace_surrogates
 
 _FIRST_WAIT_S = 0.0005
 _LONGEST_WAIT_S = 0.02
@@ -186,7 +186,8 @@ def request_stop(folder: Path, surface: str, reason: str = "") -> StopRequest:
     Raises:
         StoreError: the folder cannot be written to.
     """
-    request = StopRequest(surface=surface, pid=os.getpid(), at=time.time(), reason=reason)
+    words = str(replace_surrogates(reason))
+    request = StopRequest(surface=surface, pid=os.getpid(), at=time.time(), reason=words)
     replace_file(folder / _STOP, [request.model_dump_json().encode()])
     return request
 
@@ -288,20 +289,32 @@ def _this_process(surface: str) -> Holder:
 
 
 def _birth(pid: int) -> str | None:
-    """Return when a process began; None when there is no such process, or only its zombie."""
-    if Path("/proc/self/stat").exists():
-        try:
-            # The command's name may hold anything, so fields are counted behind its closing bracket (proc(5)).
-            fields = (
-                Path(f"/proc/{pid}/stat")
-                .read_text(encoding="utf-8", errors="replace")
-                .rpartition(")")[2]
-                .split()
-            )
-            boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        except OSError:
-            return None
-        return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"
+    """Return when a process began; None when there is no such process or only its zombie, empty when it is hidden."""
+    if not Path("/proc/self/stat").exists():
+        return _birth_elsewhere(pid)
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return "" if _exists(pid) else None
+    # The command's name may hold anything, so fields are counted behind its closing bracket (proc(5)).
+    fields = stat.rpartition(")")[2].split()
+    return None if fields[0] in "ZX" else f"{boot}:{fields[19]}"
+
+
+def _exists(pid: int) -> bool:
+    """Tell whether a process exists, also one of another user that is hidden in /proc."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _birth_elsewhere(pid: int) -> str | None:
+    """Answer as `_birth`, where there is no /proc."""
     import psutil
 
     try:

@@ -192,6 +192,15 @@ def test_damaged_decisions_are_mended_when_one_is_added_and_the_rest_still_hold(
     assert decisions.record(decision("accepted", ordinal=10)) == ""
 
 
+def test_a_decision_that_is_no_valid_text_is_refused_and_the_others_stay(tmp_path: Path) -> None:
+    decisions = Decisions(tmp_path / "d", tmp_path)
+    decisions.record(decision("accepted"))
+    with pytest.raises(StoreError) as fault:
+        decisions.record(decision("accepted", quote="a\udcff"))
+    assert fault.value.code == "not_storable"
+    assert len(decisions.all()) == 1
+
+
 # --- artifacts -------------------------------------------------------------------------------------------------------
 
 

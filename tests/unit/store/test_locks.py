@@ -147,6 +147,24 @@ def test_a_record_of_a_reused_process_id_is_not_taken_for_the_holder(tmp_path: P
     assert run_holder(tmp_path) is None
 
 
+def test_a_holder_that_is_hidden_from_us_is_believed_to_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with RunLock.take(tmp_path, "cli") as lock:
+        assert lock.holder.birth
+        record = lock.holder.model_dump_json()
+    (tmp_path / ".run.holder.json").write_text(record, encoding="utf-8")
+    read_text = Path.read_text
+
+    def hidden(path: Path, *args: str, **kwargs: str) -> str:
+        if str(path).endswith(f"/{os.getpid()}/stat"):
+            raise FileNotFoundError(path)
+        return read_text(path, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "read_text", hidden)
+    assert run_holder(tmp_path)
+
+
 def test_of_many_that_want_a_run_at_once_exactly_one_gets_it(tmp_path: Path) -> None:
     got: list[RunLock] = []
     refused: list[str] = []
@@ -187,6 +205,7 @@ def test_a_forked_child_does_not_keep_its_parents_lock(tmp_path: Path) -> None:
 @pytest.mark.requirement("store:lock:stop-request")
 def test_a_run_in_another_process_is_asked_to_stop_by_a_file(tmp_path: Path) -> None:
     assert stop_requested(tmp_path) is None
+    request_stop(tmp_path, "lsp", "odd \udcff")
     request_stop(tmp_path, "lsp", "enough")
     found = stop_requested(tmp_path)
     assert found

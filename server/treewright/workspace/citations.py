@@ -17,6 +17,7 @@ from typing import NamedTuple
 from treewright.tree.citation import CheckedCitation, Citation, CitationState
 from treewright.workspace.decode import Decoded, Unreadable, read_source, split_lines
 from treewright.workspace.positions import LineIndex
+from treewright.workspace.spelling import disk_spelling
 
 _REFERENCE = re.compile(r"^(?P<path>.+?)(?::L?|#L)(?P<start>\d{1,9})(?:[-–]L?(?P<end>\d{1,9}))?$", re.DOTALL)
 _MOST_CANDIDATES = 10_000
@@ -155,9 +156,9 @@ class CitationChecker:
         if not name.strip() or "\0" in name:
             return "it names no file"
         refusal = "the file does not exist"
-        for spelling in _spellings(name):
+        for spelling in _spellings(self._workspace, name):
             try:
-                real = (self._workspace / spelling).resolve()
+                real = spelling.resolve()
                 if not real.is_relative_to(self._workspace):
                     refusal = "the file is outside the workspace"
                 elif stat.S_ISREG(real.stat().st_mode):
@@ -192,15 +193,12 @@ class CitationChecker:
             kept -= text.size if isinstance(text, QuotedText) else 0
 
 
-def _spellings(name: str) -> Iterator[str]:
-    """Yield how a path may stand on the disk: as it is, in either Unicode form, with the other separator."""
-    yield name
-    for form in ("NFC", "NFD"):
-        other = unicodedata.normalize(form, name)
-        if other != name:
-            yield other
-    if "\\" in name:
-        yield name.replace("\\", "/")
+def _spellings(workspace: Path, name: str) -> Iterator[Path]:
+    """Yield how a path may stand on the disk: as it is, in another Unicode form, with the other separator."""
+    yield workspace / name
+    for other in (name, name.replace("\\", "/")):
+        if not other.isascii() or other != name:
+            yield disk_spelling(workspace / other)
 
 
 def _without_quote(citation: Citation, text: QuotedText) -> CheckedCitation:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from treewright.tree.citation import Citation, CitationState
 from treewright.workspace.citations import CitationChecker, QuotedText, parse_reference, same_up_to_space
+from treewright.workspace.spelling import disk_spelling
 
 SOURCE = "import os\n\ndef run(cmd):\n    # shell\n    return os.system(cmd)\n\n\ndef main():\n    run('ls')\n    run('ls')\n"
 
@@ -77,6 +78,8 @@ def test_a_quote_found_elsewhere_corrects_the_lines_to_the_nearest_and_says_so(
         ("", 1, 1, "import os"),
         ("pkg/a.py\0", 1, 1, "import os"),
         ("x" * 5000, 1, 1, "import os"),
+        ("é" * 5000, 1, 1, "import os"),
+        ("é\ud800/é", 1, 1, "import os"),
     ],
 )
 def test_what_is_not_there_is_unverified_with_a_reason(
@@ -128,9 +131,24 @@ def test_links_and_dots_that_stay_inside_are_followed(workspace: Path) -> None:
 
 
 def test_a_name_in_the_other_unicode_form_finds_the_file(workspace: Path) -> None:
-    (workspace / "scho\u0308n.py").write_text("x = 'scho\u0308n'\n", encoding="utf-8")
-    checked = CitationChecker(workspace).check(cite("schön.py", 1, 1, "x = 'schön'"))
-    assert checked.state is CitationState.VERIFIED
+    (workspace / "o\u0308l").mkdir()
+    (workspace / "o\u0308l" / "schön.py").write_text("x = 'scho\u0308n'\n", encoding="utf-8")
+    for name in ("öl/schön.py", "öl/scho\u0308n.py", "o\u0308l\\scho\u0308n.py"):
+        checked = CitationChecker(workspace).check(cite(name, 1, 1, "x = 'schön'"))
+        assert checked.state is CitationState.VERIFIED, name
+
+
+@pytest.mark.requirement("store:paths:unicode-form")
+def test_a_typed_path_is_found_with_the_disks_spelling(tmp_path: Path) -> None:
+    typed, kept = tmp_path / "ö" / "é.md", tmp_path / "o\u0308" / "e\u0301.md"
+    assert disk_spelling(typed) == typed, "nothing there"
+    kept.parent.mkdir()
+    kept.touch()
+    assert str(disk_spelling(typed)) == str(kept)
+    typed.parent.mkdir()
+    typed.touch()
+    assert str(disk_spelling(typed)) == str(typed), "an exact match wins"
+    assert disk_spelling(Path("ö/x")) == Path("ö/x")
 
 
 def test_a_pipe_a_binary_and_a_device_are_not_read(workspace: Path) -> None:

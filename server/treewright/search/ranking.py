@@ -38,7 +38,7 @@ class Ranked:
     note: str
 
 
-SIZE_BITS = 0.6
+SIZE_BITS = 0.35
 """Bits for each changed node of the syntax tree."""
 
 AGREEMENT_BITS = 1.5

@@ -140,7 +140,7 @@ def _trace(line: bytes) -> Trace:
 def _serve(writer: int, programs: list[str], compiled: Compiled, timeout: float, memory: int) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        signal.signal(signal.SIGVTALRM, _alarm)
+        signal.signal(signal.SIGPROF, _alarm)
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
@@ -166,12 +166,12 @@ def _one(program: str, compiled: Compiled, timeout: float) -> dict[str, Any]:
     started = time.process_time()
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            signal.setitimer(signal.ITIMER_VIRTUAL, max(timeout, 1.0))
+            signal.setitimer(signal.ITIMER_PROF, max(timeout, 1.0))
             exec(compile(program, NAME, "exec"), space)
             exec(compiled.setup, space)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     except BaseException as error:  # noqa: BLE001  whatever a program raises is its result
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         answer |= {"outcome": "load_error", "error": type(error).__name__, "message": str(error)[:500]}
         return answer
     late = 0
@@ -202,7 +202,7 @@ def _observe(
     out = io.StringIO()
     try:
         with contextlib.redirect_stdout(out):
-            signal.setitimer(signal.ITIMER_VIRTUAL, timeout)
+            signal.setitimer(signal.ITIMER_PROF, timeout)
             if trace:
                 sys.settrace(_tracer(lines))
             exec(context, space)
@@ -210,11 +210,11 @@ def _observe(
             seen["value"] = encode(value)
             if right is not None:
                 seen["right"] = encode(eval(right, space))
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
     except _Late:
         seen = {"check_id": check.id, "status": "timeout"}
     except BaseException as error:  # noqa: BLE001  whatever a program raises is its result
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         seen |= {
             "status": "raised",
             "error": type(error).__name__,
@@ -224,7 +224,7 @@ def _observe(
         seen.pop("value", None)
     finally:
         sys.settrace(None)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     seen["stdout"] = out.getvalue()[:10_000]
     seen["lines"] = sorted(lines)
     return seen

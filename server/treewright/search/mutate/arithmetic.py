@@ -27,7 +27,7 @@ _NEAR = {
     "+": "-",
     "-": "+",
     "*": "/",
-    "/": "//",
+    "/": "*",
     "//": "%/",
     "%": ("//", "/"),
     "**": "*",
@@ -41,7 +41,7 @@ _FAR = {
     "+": ("*", "//", "/", "%", "**"),
     "-": ("*", "//", "%", "/", "**"),
     "*": ("+", "//", "**", "-", "%"),
-    "/": ("*", "%", "-", "+"),
+    "/": ("//", "%", "-", "+"),
     "//": ("*", "-", "+", ">>"),
     "%": ("*", "-", "+"),
     "**": ("+", "//", "%", "<<"),
@@ -143,6 +143,8 @@ def _regroup(node: ast.BinOp, site: Site) -> Iterator[Edit]:
         first, second = site.operand(inner.left, strength(node) + 1), _SIGNS[type(inner.op)]
         text = f"{first} {second} ({site.text(inner.right)} {sign} {site.text(node.right)})"
         yield Edit("arithmetic.regroup", (site.replace(node, text, strength(inner)),), node.lineno)
+        without = f"{first} {second} {site.operand(node.right, strength(inner) + 1)}"
+        yield Edit("arithmetic.drop", (site.replace(node, without, strength(inner)),), node.lineno)
     inner = node.right
     if isinstance(inner, ast.BinOp) and sign and type(inner.op) in _SIGNS:
         text = f"({site.text(node.left)} {sign} {site.text(inner.left)}) {_SIGNS[type(inner.op)]} {site.text(inner.right)}"

@@ -60,11 +60,12 @@ def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
         gap = site.source[start:end]
         if sign not in gap or "\n" in gap:
             continue
+        chained = 1.5 if len(node.ops) > 1 else 0.0
         for operator, other in _variants(sign):
             text = gap.replace(
                 sign, f" {other} " if other.isalpha() and not gap.startswith(" ") else other, 1
             )
-            yield Edit(operator, ((start, end, text),), node.lineno)
+            yield Edit(operator, ((start, end, text),), node.lineno, chained + _against(sign, operator))
     if len(node.ops) == 1 and isinstance(node.ops[0], (ast.In, ast.NotIn, ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         left, right = node.left, node.comparators[0]
         yield Edit(
@@ -75,6 +76,11 @@ def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
             ),
             node.lineno,
         )
+
+
+def _against(sign: str, operator: str) -> float:
+    """Bits against turning `<` into `>=`: a comparison is more often mirrored or off by its boundary."""
+    return 0.8 if operator == "compare.opposite" and sign in _BOUNDARY else 0.0
 
 
 def _variants(sign: str) -> Iterator[tuple[str, str]]:

@@ -64,6 +64,8 @@ def _number(node: ast.Constant, value: float, site: Site, material: Material) ->
     for name in site.readable(node):
         if scope.kinds.of_name(name) in ("num", "any"):
             unsure = 0.0 if scope.kinds.of_name(name) == "num" else 1.0
+            if isinstance(site.parents.get(node), ast.Compare):
+                unsure += 1.5
             yield Edit("constant.name", (site.replace(node, name),), node.lineno, unsure)
     if isinstance(value, int):
         for other, extra in (

@@ -15,6 +15,9 @@ _MOST = 14
 
 def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     """Donors of a fitting kind for one expression, alone and combined with it."""
+    if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        yield from _targets(node, site, material)
+        return
     if not isinstance(node, ast.expr) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
     if isinstance(node, (ast.Constant, ast.Slice, ast.Starred, ast.GeneratorExp, ast.Lambda, ast.JoinedStr)):
@@ -36,7 +39,27 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
                 for sign in ("+", "-"):
                     combined = f"{here} {sign} {site.operand(donor, ARITH + 1)}"
                     yield Edit("donor.combine", (site.replace(node, combined, ARITH),), node.lineno)
+    if not isinstance(node, ast.Name):
+        yield from _names(node, kind, site)
     yield from _with_names(node, kind, here, site)
+
+
+def _names(node: ast.expr, kind: str, site: Site) -> Iterator[Edit]:
+    """A name in scope where an expression stands."""
+    kinds = site.scope_of(node).kinds
+    for name in site.readable(node):
+        if fits(kinds.of_name(name), kind):
+            unsure = 0.0 if kinds.of_name(name) == kind and kind != "any" else 0.7
+            yield Edit("donor.name", (site.replace(node, name),), node.lineno, unsure)
+
+
+def _targets(node: ast.Subscript | ast.Attribute, site: Site, material: Material) -> Iterator[Edit]:
+    """Another place of the same function where a value is stored."""
+    here = site.text(node)
+    for donors in material.donors(node).expressions.values():
+        for text, donor in donors[:_MOST]:
+            if text != here and isinstance(donor, (ast.Subscript, ast.Attribute)):
+                yield Edit("donor.target", (site.replace(node, text),), node.lineno)
 
 
 def _with_names(node: ast.expr, kind: str, here: str, site: Site) -> Iterator[Edit]:

@@ -37,13 +37,11 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
 def _statements(node: ast.stmt, site: Site, material: Material) -> Iterator[tuple[str, str, float]]:
     scope = site.scope_of(node)
     kinds = scope.kinds
-    names = scope.local
-    if len(names) > 12:
-        names = names[:12]
+    names = scope.names[:12]
     in_loop = site.loop_of(node) is not None
     for one in names:
         kind = kinds.of_name(one)
-        if fits(kind, "num") and one not in scope.params[:0]:
+        if fits(kind, "num"):
             unsure = 0.0 if kind == "num" else 2.0
             for step in (" += 1", " -= 1"):
                 yield f"{one}{step}", "insert.step", unsure + (0.0 if in_loop else 2.0)

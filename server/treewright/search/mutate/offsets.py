@@ -17,7 +17,7 @@ def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
         return
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    place = _place(node, site.parents.get(node))
+    place = _place(node, site.parents.get(node), site)
     if (
         place is None
         or not fits(site.scope_of(node).kinds.of(node), "num")
@@ -31,7 +31,7 @@ def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
         yield Edit(place, (site.replace(node, f"{text} {sign} 1", ARITH),), node.lineno)
 
 
-def _place(node: ast.expr, parent: ast.AST | None) -> str | None:
+def _place(node: ast.expr, parent: ast.AST | None, site: Site) -> str | None:
     match parent:
         case ast.Subscript(slice=index) if index is node:
             return "offset.index"
@@ -43,6 +43,8 @@ def _place(node: ast.expr, parent: ast.AST | None) -> str | None:
             return "offset.argument"
         case ast.Compare() | ast.Return():
             return "offset.bound"
+        case ast.Tuple() if isinstance(node, (ast.Name, ast.BinOp)) and _indexes(parent, site):
+            return "offset.index"
         case ast.Assign(value=value) if value is node:
             return "offset.stored"
         case ast.BinOp() | ast.Tuple() | ast.AugAssign() | ast.IfExp():
@@ -51,3 +53,9 @@ def _place(node: ast.expr, parent: ast.AST | None) -> str | None:
             )
         case _:
             return None
+
+
+def _indexes(node: ast.Tuple, site: Site) -> bool:
+    """Whether a tuple is what a subscript asks for, as in `table[i, j]`."""
+    parent = site.parents.get(node)
+    return isinstance(parent, ast.Subscript) and parent.slice is node

@@ -41,6 +41,8 @@ def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
         yield Edit("statement.jump", ((*site.span(node), "pass"),), node.lineno, 1.0)
     if isinstance(node, (ast.Assign, ast.AugAssign)):
         yield from _assignment(node, site)
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield from _stored(node, node.value, site)
     if site.starts_line(node):
         yield from _places(node, site)
     if isinstance(node, ast.If):
@@ -57,6 +59,16 @@ def _assignment(node: ast.Assign | ast.AugAssign, site: Site) -> Iterator[Edit]:
             one, other = items[index], items[index + 1]
             splices = (site.replace(one, site.text(other)), site.replace(other, site.text(one)))
             yield Edit("argument.element", splices, node.lineno)
+
+
+def _stored(node: ast.Expr, call: ast.Call, site: Site) -> Iterator[Edit]:
+    """`a.update(b)` and its kin as an assignment to `a`: a copy was changed where the original was due, or the
+    other way round."""
+    if isinstance(call.func, ast.Attribute) and len(call.args) == 1 and not call.keywords:
+        owner, value = site.text(call.func.value), site.text(call.args[0])
+        if isinstance(call.func.value, (ast.Name, ast.Subscript, ast.Attribute)):
+            yield Edit("statement.stored", ((*site.span(node), f"{owner} = {value}"),), node.lineno)
+            yield Edit("statement.stored", ((*site.span(node), f"{owner} += {value}"),), node.lineno, 0.5)
 
 
 def _places(node: ast.stmt, site: Site) -> Iterator[Edit]:

@@ -218,7 +218,9 @@ def trace_of(seen: Watched, wired: Wired, not_guaranteed: tuple[str, ...]) -> Br
     observations = [] if ending is Ending.TAMPERED else _observations(records, wired, loaded)
     setup = records.single("setup")
     notes = [f"the setup of the checks raised {setup.get('error')}: {setup.get('message')}"] if setup else []
-    notes += [f"{one.get('id')} cannot be collected: {one.get('message')}"[:2000] for one in records.uncollected]
+    notes += [
+        f"{one.get('id')} cannot be collected: {one.get('message')}"[:2000] for one in records.uncollected
+    ]
     cpu = end.get("cpu_s")
     return BranchTrace(
         outcome=OUTCOMES[ending],
@@ -249,14 +251,13 @@ def _observations(records: Records, wired: Wired, loaded: dict[str, Any]) -> lis
         record = wired.tests.record(check, records.tests) if wired.tests else records.check(name)
         if record is not None:
             found.append(observation(check, record))
-    for check in wired.program_output:
-        if loaded.get("status") in ("value", "exited"):
-            found.append(_printed(check, loaded))
+    if loaded.get("status") == "value":
+        found += [_printed(check, loaded) for check in wired.program_output]
     return found
 
 
 def _printed(check: Check, loaded: dict[str, Any]) -> Observation:
-    assert check.kind is CheckKind.STDOUT  # noqa: S101  wire_plan puts nothing else here
+    assert check.kind is CheckKind.STDOUT
     lines = tuple(one for one in loaded.get("lines") or () if type(one) is int)
     return Observation(
         check_id=check.id, status=ObservedStatus.VALUE, stdout=str(loaded.get("stdout") or ""), lines=lines
@@ -325,7 +326,9 @@ def run_planned(
     by_pytest = [check for check in plan.checks if check.kind is CheckKind.PYTEST]
     if by_pytest and not tests:
         raise KernelError(
-            "kernel_request_invalid", "The plan has pytest checks, but no test file came with it.", "Pass `tests`."
+            "kernel_request_invalid",
+            "The plan has pytest checks, but no test file came with it.",
+            "Pass `tests`.",
         )
     traces = []
     if len(by_pytest) < len(plan.checks) or not by_pytest:

@@ -1,12 +1,15 @@
 """Checks whose answers are known, put around the real ones to notice a candidate that tampers.
 
 They have no name that gives them away: every check of a branch travels under a random id, and a canary's
-expression is made anew each time. Some are known to pass, some are known to fail, one is known to raise.
+expression is made anew each time, some of them around the text of a real check (which they do not evaluate).
+Some are known to pass, some are known to fail, one is known to raise.
 """
 
 from __future__ import annotations
 
+import ast
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,10 +79,40 @@ def _known_error() -> Canary:
     )
 
 
-def bracket() -> tuple[list[Canary], list[Canary]]:
-    """Canaries to put before and after the checks of one branch."""
+def _disguised(text: str) -> list[Canary]:
+    """Known answers that mention what a real check mentions, without evaluating it."""
+    first = _number()
+    return [
+        Canary(f"callable(lambda: ({text}))", True),
+        Canary(f"callable(lambda: ({text})) and {first} > {first + 1}", False),
+    ]
+
+
+def _expressions(texts: Sequence[str]) -> list[str]:
+    found = []
+    for text in texts:
+        try:
+            ast.parse(f"callable(lambda: ({text}))", mode="eval")
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if text.strip():
+            found.append(text.strip())
+    return found
+
+
+def bracket(texts: Sequence[str] = ()) -> tuple[list[Canary], list[Canary]]:
+    """Canaries to put before and after the checks of one branch.
+
+    Args:
+        texts: what the real checks evaluate.
+    """
     before = [_known_pass(), _known_fail()]
     after = [_known_fail(), _known_error(), _known_pass()]
+    # A few at random are enough to choose from; a plan may hold thousands.
+    some = [secrets.choice(texts) for _ in range(min(3, len(texts)))] if texts else []
+    if usable := _expressions(some):
+        before += _disguised(secrets.choice(usable))
+        after += _disguised(secrets.choice(usable))
     for group in (before, after):
         group.sort(key=lambda _: secrets.randbelow(1 << 30))
     return before, after

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +13,9 @@ from treewright.errors import KernelError
 from treewright.kernels.branch import run_planned, run_wired, trace_of
 from treewright.kernels.lean import LeanClient
 from treewright.kernels.limits import Limits
+from treewright.kernels.testrun import TestRun
 from treewright.kernels.trace import BranchTrace
 from treewright.kernels.warm import Forked, Zygote
-from treewright.kernels.testrun import TestRun
 from treewright.kernels.wire import wire_plan, wire_tests
 from treewright.search.checks import Plan
 
@@ -44,6 +43,7 @@ class ForkedHost:
         preload: modules to import in the parent.
         path: folders put first on `sys.path`.
         defines: builtin names that programs are expected to define.
+        without: of what the system gives (`processes`, `network`, `files`), what is not to be used.
         child: interpreter without ipykernel that runs the plans, each in a child of one of our kernels.
     """
 
@@ -58,11 +58,12 @@ class ForkedHost:
         preload: Sequence[str] = (),
         path: Sequence[str] = (),
         defines: tuple[str, ...] = (),
+        without: Sequence[str] = (),
         child: str | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self._child = child
-        self.zygote = Zygote(python, preload, path)
+        self.zygote = Zygote(python, preload, path, without=without)
         self._defines = defines
         self._spares: deque[Live] = deque()
         self._wanted = spares
@@ -136,12 +137,17 @@ class ForkedHost:
                 with self._lock:
                     self._lock.wait_for(lambda: self._closed, 1.0)
                 continue
-            with self._lock:
-                if not self._closed:
-                    self._spares.append(live)
-                    self._lock.notify_all()
-                    continue
-            live.close()
+            if not self._keep(live):
+                live.close()
+                return
+
+    def _keep(self, live: Live) -> bool:
+        """Put a kernel by; False when nobody will come for it any more."""
+        with self._lock:
+            if not self._closed:
+                self._spares.append(live)
+                self._lock.notify_all()
+            return not self._closed
 
     def wait_spares(self, seconds: float) -> bool:
         """Wait until every spare is there; False when the time ran out."""
@@ -177,14 +183,18 @@ class ForkedHost:
         """
         return run_planned(self._one, program, plan, files or {}, tests or {})
 
-    def _one(self, program: str, plan: Plan, files: Mapping[str, str], tests: Mapping[str, str]) -> BranchTrace:
+    def _one(
+        self, program: str, plan: Plan, files: Mapping[str, str], tests: Mapping[str, str]
+    ) -> BranchTrace:
         live = self.fresh()
         try:
             folder = live.kernel.folder
             folder.put(folder.work, {**files, "solution.py": program})
             path = str(folder.work / "solution.py")
             if tests:
-                wired = wire_tests(program, path, plan, self.limits, TestRun.prepare(folder.tests, tests, plan))
+                wired = wire_tests(
+                    program, path, plan, self.limits, TestRun.prepare(folder.tests, tests, plan)
+                )
             else:
                 wired = wire_plan(program, path, plan, self.limits, self._defines)
             if self._child:
@@ -209,5 +219,3 @@ class ForkedHost:
             with contextlib.suppress(OSError):
                 live.close()
         self.zygote.close()
-
-

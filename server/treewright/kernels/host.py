@@ -77,7 +77,9 @@ def probe_python(python: str) -> tuple[tuple[int, int], tuple[int, int] | None]:
         kernel = tuple(found["ipykernel"]) if found["ipykernel"] else None
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
         raise KernelError(
-            "E052", f"{python} does not answer as a Python interpreter does.", "Check the path given by --python."
+            "E052",
+            f"{python} does not answer as a Python interpreter does.",
+            "Check the path given by --python.",
         ) from error
     return (int(version[0]), int(version[1])), (int(kernel[0]), int(kernel[1])) if kernel else None
 
@@ -108,14 +110,18 @@ def choose_host(
     if python is not None:
         version, ipykernel = probe_python(python)
         if version < (3, 10):
-            raise KernelError("E052", f"{python} is Python {version[0]}.{version[1]}; checks need 3.10 or later.")
+            raise KernelError(
+                "E052", f"{python} is Python {version[0]}.{version[1]}; checks need 3.10 or later."
+            )
         if ipykernel is not None and ipykernel < (7, 0):
             return PoolHost(python=python, limits=limits, spares=max(1, spares), path=path, defines=defines)
         if ipykernel is None:
             child, python = python, None
     if not can_fork():
         if child is not None:
-            raise KernelError("E052", f"{child} has no ipykernel.", f"Install it: {child} -m pip install ipykernel")
+            raise KernelError(
+                "E052", f"{child} has no ipykernel.", f"Install it: {child} -m pip install ipykernel"
+            )
         return PoolHost(python=python, limits=limits, spares=max(1, spares), path=path, defines=defines)
     return ForkedHost(
         python, limits=limits, spares=spares, preload=preload, path=path, defines=defines, child=child

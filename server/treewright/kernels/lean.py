@@ -35,7 +35,9 @@ class LeanClient:
 
         self._zmq = zmq
         self.session = Session(
-            key=str(connection["key"]).encode("ascii"), signature_scheme=connection["signature_scheme"], check_pid=False
+            key=str(connection["key"]).encode("ascii"),
+            signature_scheme=connection["signature_scheme"],
+            check_pid=False,
         )
         self._connection = connection
         self.shell = self._socket(zmq.DEALER, "shell")
@@ -58,7 +60,10 @@ class LeanClient:
         """Wait for the kernel's welcome, after which no output is missed; False when none came."""
         if self.iopub is None:
             return False
-        return self._receive(self.iopub, seconds, lambda message: message["msg_type"] == "iopub_welcome") is not None
+        return (
+            self._receive(self.iopub, seconds, lambda message: message["msg_type"] == "iopub_welcome")
+            is not None
+        )
 
     def execute(self, code: str, *, silent: bool = False, expressions: dict[str, str] | None = None) -> str:
         """Send an execute request; returns its id."""

@@ -28,8 +28,8 @@ class MessageKernel(Protocol):
         """The next message as `(channel, message)`, or None when none came in time."""
         ...
 
-    def exit_code(self) -> int | None:
-        """None while the kernel lives; else its exit code (1 when nobody knows it)."""
+    def ended(self) -> tuple[bool, int | None]:
+        """Whether the kernel is gone, and its exit code where anybody knows it."""
         ...
 
 
@@ -83,8 +83,8 @@ def run_by_messages(kernel: MessageKernel, wired: Wired, cell: str, wall_s: floa
             break
         found = kernel.message(min(_LOOK_S, deadline - now))
         if found is None:
-            code = kernel.exit_code()
-            if code is not None:
+            gone, code = kernel.ended()
+            if gone:
                 seen.end = {"why": "", "code": code, "cpu_s": None, "peak": None}
                 break
             continue

@@ -121,7 +121,9 @@ class KernelOperations:
                 raise KernelError("kernel_unknown", "The kernels are closed.")
             session = self._sessions.get(name)
             if session is None and not create:
-                raise KernelError("kernel_unknown", f"There is no kernel session {name!r}.", "exec starts one.")
+                raise KernelError(
+                    "kernel_unknown", f"There is no kernel session {name!r}.", "exec starts one."
+                )
             if session is None:
                 if len(self._sessions) >= self.settings.most:
                     raise KernelError(
@@ -172,7 +174,9 @@ class KernelOperations:
             KernelError: kernel_unknown, kernel_busy; kernel_request_invalid, not a name.
         """
         if not all(part.isidentifier() for part in name.split(".")):
-            raise KernelError("kernel_request_invalid", f"{name[:80]!r} is not a name.", "Use exec for expressions.")
+            raise KernelError(
+                "kernel_request_invalid", f"{name[:80]!r} is not a name.", "Use exec for expressions."
+            )
         found, reason = self._session(session, create=False).inspect(name)
         return Inspected(found=found, kernel_restarted=bool(reason), reason=reason)
 
@@ -202,10 +206,14 @@ class KernelOperations:
         policy = self.settings.install
         if not policy.enabled:
             raise KernelError(
-                "kernel_install_disabled", "Installing into kernels is switched off.", "The user can allow it in config.toml."
+                "kernel_install_disabled",
+                "Installing into kernels is switched off.",
+                "The user can allow it in config.toml.",
             )
         if not _NAME.fullmatch(package):
-            raise KernelError("kernel_request_invalid", f"{package[:80]!r} is not the name of a package.", "Name one.")
+            raise KernelError(
+                "kernel_request_invalid", f"{package[:80]!r} is not the name of a package.", "Name one."
+            )
         if _normal(package) not in map(_normal, policy.allowed):
             raise KernelError(
                 "kernel_package_not_allowed",
@@ -213,7 +221,9 @@ class KernelOperations:
                 f"Allowed: {', '.join(policy.allowed) or 'nothing'}.",
             )
         if policy.wheels is None or not policy.wheels.is_dir():
-            raise KernelError("kernel_package_missing", "There is no folder of wheels.", "Set it in config.toml.")
+            raise KernelError(
+                "kernel_package_missing", "There is no folder of wheels.", "Set it in config.toml."
+            )
         target = self._site(session)
         self._pip(package, policy.wheels, target)
         self._session(session).add_path(str(target))
@@ -232,10 +242,20 @@ class KernelOperations:
     def _pip(self, package: str, wheels: Path, target: Path) -> None:
         command = [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--only-binary", ":all:"),
-            *("--disable-pip-version-check", "--no-input", "--find-links", str(wheels), "--target", str(target), package),
+            *(
+                "--disable-pip-version-check",
+                "--no-input",
+                "--find-links",
+                str(wheels),
+                "--target",
+                str(target),
+                package,
+            ),
         ]
         try:
-            done = subprocess.run(command, capture_output=True, timeout=_INSTALL_S, check=False, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                command, capture_output=True, timeout=_INSTALL_S, check=False, stdin=subprocess.DEVNULL
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise KernelError("kernel_request_invalid", f"pip could not be run: {error}") from error
         if done.returncode != 0:

@@ -49,7 +49,9 @@ def spec_of(kernel: str | None, python: str | None) -> Any:
         return KernelSpecManager().get_kernel_spec(kernel)
     except NoSuchKernel as error:
         raise KernelError(
-            "E052", f"There is no kernelspec {kernel!r}.", "`jupyter kernelspec list` shows what is installed."
+            "E052",
+            f"There is no kernelspec {kernel!r}.",
+            "`jupyter kernelspec list` shows what is installed.",
         ) from error
 
 
@@ -61,7 +63,9 @@ class PooledKernel:
         client: subscribed to its output.
     """
 
-    def __init__(self, spec: Any, folder: KernelFolder, limits: Limits, python: str, loop: LoopThread) -> None:
+    def __init__(
+        self, spec: Any, folder: KernelFolder, limits: Limits, python: str, loop: LoopThread
+    ) -> None:
         from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
         from jupyter_client.manager import AsyncKernelManager
 
@@ -72,11 +76,15 @@ class PooledKernel:
         contained = provisioner == "local-provisioner" and sys.platform != "win32"
         argv = [*self._launcher(limits), *spec.argv] if contained else spec.argv
         chosen = KernelSpec(
-            argv=argv, display_name=spec.display_name, language=spec.language, metadata=spec.metadata, env=spec.env
+            argv=argv,
+            display_name=spec.display_name,
+            language=spec.language,
+            metadata=spec.metadata,
+            env=spec.env,
         )
 
         class Only(KernelSpecManager):
-            def get_kernel_spec(self, kernel_name: str) -> Any:
+            def get_kernel_spec(self, kernel_name: str) -> Any:  # noqa: ARG002  the base class's signature
                 return chosen
 
         self._log = (folder.path / "output").open("wb")
@@ -95,7 +103,11 @@ class PooledKernel:
         self._manager = manager
         loop.run(
             manager.start_kernel(
-                env=environment, cwd=str(folder.work), stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
+                env=environment,
+                cwd=str(folder.work),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
             )
         )
         info = manager.get_connection_info()
@@ -127,10 +139,12 @@ class PooledKernel:
             if self.client.reply(request, 0.1) is not None:
                 self.client.wait_subscribed(1.0)
                 return
-            if self.exit_code() is not None:
+            if self.ended()[0]:
                 break
         said = (self.folder.path / "output").read_bytes()[-500:].decode("utf-8", "replace").strip()
-        raise KernelError("E052", f"The kernel did not come up: {said or 'it said nothing'}", "Is ipykernel there?")
+        raise KernelError(
+            "E052", f"The kernel did not come up: {said or 'it said nothing'}", "Is ipykernel there?"
+        )
 
     @property
     def gives(self) -> dict[str, bool]:
@@ -164,14 +178,14 @@ class PooledKernel:
                 return ("iopub" if one is self.client.iopub else "shell"), message
         return None
 
-    def exit_code(self) -> int | None:
-        """None while the kernel's process lives."""
+    def ended(self) -> tuple[bool, int | None]:
+        """Whether the kernel's process is gone, and its exit code."""
         if self._loop.run(self._manager.is_alive()):
-            return None
+            return False, None
         code = self.last_words().get("code")
         process = getattr(self._manager.provisioner, "process", None)
         found = code if code is not None else getattr(process, "returncode", None)
-        return 1 if found is None else int(found)
+        return True, None if found is None else int(found)
 
     def interrupt(self) -> None:
         """Interrupt what it executes."""
@@ -239,7 +253,9 @@ class PoolHost:
         """
         if self._spec.language.lower() != "python":
             raise KernelError(
-                "kernel_request_invalid", f"Checks are Python; this kernelspec is {self._spec.language}.", "Name another."
+                "kernel_request_invalid",
+                f"Checks are Python; this kernelspec is {self._spec.language}.",
+                "Name another.",
             )
         with self._lock:
             self._home = self._home or HostFolder()
@@ -255,7 +271,7 @@ class PoolHost:
             if self._spares:
                 kernel = self._spares.popleft()
                 self._lock.notify_all()
-                if kernel.exit_code() is None:
+                if not kernel.ended()[0]:
                     return kernel
                 kernel.close()
         return self._make()
@@ -285,12 +301,17 @@ class PoolHost:
                 with self._lock:
                     self._lock.wait_for(lambda: self._closed, 1.0)
                 continue
-            with self._lock:
-                if not self._closed:
-                    self._spares.append(kernel)
-                    self._lock.notify_all()
-                    continue
-            kernel.close()
+            if not self._keep(kernel):
+                kernel.close()
+                return
+
+    def _keep(self, kernel: PooledKernel) -> bool:
+        """Put a kernel by; False when nobody will come for it any more."""
+        with self._lock:
+            if not self._closed:
+                self._spares.append(kernel)
+                self._lock.notify_all()
+            return not self._closed
 
     def wait_spares(self, seconds: float) -> bool:
         """Wait until every spare is there; False when the time ran out."""
@@ -317,7 +338,9 @@ class PoolHost:
         """
         return run_planned(self._one, program, plan, files or {}, tests or {})
 
-    def _one(self, program: str, plan: Plan, files: Mapping[str, str], tests: Mapping[str, str]) -> BranchTrace:
+    def _one(
+        self, program: str, plan: Plan, files: Mapping[str, str], tests: Mapping[str, str]
+    ) -> BranchTrace:
         kernel = self.fresh()
         try:
             folder = kernel.folder
@@ -335,7 +358,9 @@ class PoolHost:
         self, program: str, path: Path, plan: Plan, tests: Mapping[str, str], folder: KernelFolder
     ) -> Wired:
         if tests:
-            return wire_tests(program, str(path), plan, self.limits, TestRun.prepare(folder.tests, tests, plan))
+            return wire_tests(
+                program, str(path), plan, self.limits, TestRun.prepare(folder.tests, tests, plan)
+            )
         return wire_plan(program, str(path), plan, self.limits, self._defines)
 
     def close(self) -> None:

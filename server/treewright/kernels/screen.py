@@ -96,6 +96,7 @@ class ForkScreener:
         preload: modules to import in the parent.
         path: folders put first on `sys.path`.
         defines: builtin names that programs are expected to define.
+        without: of what the system gives (`processes`, `network`, `files`), what is not to be used.
     """
 
     def __init__(
@@ -107,9 +108,10 @@ class ForkScreener:
         preload: Sequence[str] = (),
         path: Sequence[str] = (),
         defines: tuple[str, ...] = (),
+        without: Sequence[str] = (),
     ) -> None:
         self.limits = limits or Limits(memory_bytes=512 << 20, output_bytes=64 << 10)
-        self._zygote = Zygote(python, preload, path, bare=True)
+        self._zygote = Zygote(python, preload, path, bare=True, without=without)
         self._defines = defines
         self._workers = [_Worker(self._zygote, self.limits) for _ in range(workers or os.cpu_count() or 1)]
         self._lock = threading.Lock()

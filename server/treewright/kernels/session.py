@@ -116,7 +116,9 @@ class _Seen:
 
     def show(self, data: dict[str, Any]) -> None:
         """Keep a MIME bundle."""
-        bundle = {str(kind): value if isinstance(value, str) else json.dumps(value) for kind, value in data.items()}
+        bundle = {
+            str(kind): value if isinstance(value, str) else json.dumps(value) for kind, value in data.items()
+        }
         size = sum(map(len, bundle.values()))
         if self.displayed + size <= _DISPLAY_BYTES:
             self.displayed += size
@@ -204,7 +206,13 @@ class KernelSession:
         import zmq
 
         poller = zmq.Poller()
-        for one in (live.client.shell, live.client.iopub, live.kernel.control, live.kernel.out, live.kernel.err):
+        for one in (
+            live.client.shell,
+            live.client.iopub,
+            live.kernel.control,
+            live.kernel.out,
+            live.kernel.err,
+        ):
             poller.register(one, zmq.POLLIN)
         late = False
         while not (seen.reply is not None and seen.idle):
@@ -320,13 +328,17 @@ class KernelSession:
             seen = _Seen(self._limits.output_bytes)
             request = live.client.execute("", silent=True, expressions={"answer": expression})
             status = self._follow(live, request, seen, time.monotonic() + timeout_s)
-            answer = (((seen.reply or {}).get("content") or {}).get("user_expressions") or {}).get("answer") or {}
-            text = (answer.get("data") or {}).get("text/plain")
-            if text is None:
+            answer = (((seen.reply or {}).get("content") or {}).get("user_expressions") or {}).get(
+                "answer"
+            ) or {}
+            shown = (answer.get("data") or {}).get("text/plain")
+            if shown is None:
                 raise KernelError(
-                    "kernel_request_invalid", f"The namespace could not be read ({status.value}).", "Reset the kernel."
+                    "kernel_request_invalid",
+                    f"The namespace could not be read ({status.value}).",
+                    "Reset the kernel.",
                 )
-            return json.loads(ast.literal_eval(text)), reason
+            return json.loads(ast.literal_eval(shown)), reason
 
     def interrupt(self) -> bool:
         """Interrupt what is executed; whether anything was."""
@@ -388,7 +400,9 @@ class _Turn:
 
     def __enter__(self) -> None:
         if not self._lock.acquire(blocking=False):
-            raise KernelError("kernel_busy", "The kernel is executing something else.", "Interrupt it, or wait.")
+            raise KernelError(
+                "kernel_busy", "The kernel is executing something else.", "Interrupt it, or wait."
+            )
 
     def __exit__(self, *_: object) -> None:
         self._session.used = time.monotonic()

@@ -11,7 +11,20 @@ from typing import Any
 
 from treewright.search.checks import Check, CheckKind, Plan
 
-_WORDS = "basic edges order empty single pairs limits large mixed sample typical repeat".split()
+_WORDS = [
+    "basic",
+    "edges",
+    "order",
+    "empty",
+    "single",
+    "pairs",
+    "limits",
+    "large",
+    "mixed",
+    "sample",
+    "typical",
+    "repeat",
+]
 
 
 @dataclass(slots=True)
@@ -113,7 +126,9 @@ class TestRun:
     def record(self, check: Check, records: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
         """The record of a check: that of its node, or of all the node's parameters together."""
         node = self.nodes[check.id]
-        found = [one for name, one in records.items() if name == node or name.startswith((f"{node}[", f"{node}::"))]
+        found = [
+            one for name, one in records.items() if name == node or name.startswith((f"{node}[", f"{node}::"))
+        ]
         if not found:
             return None
         failed = next((one for one in found if one.get("passed") is not True), None)

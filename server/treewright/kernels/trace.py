@@ -85,4 +85,6 @@ def ending_of_exit(code: int | None) -> Ending:
     }
     if hasattr(signal, "SIGXCPU") and -code == signal.SIGXCPU:
         return Ending.CPU
-    return names.get(signal.Signals(-code), Ending.CRASHED) if -code in list(signal.Signals) else Ending.CRASHED
+    return (
+        names.get(signal.Signals(-code), Ending.CRASHED) if -code in list(signal.Signals) else Ending.CRASHED
+    )

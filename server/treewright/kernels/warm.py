@@ -113,6 +113,7 @@ class Zygote:
         preload: modules to import before the first fork.
         path: folders put first on `sys.path` of every kernel.
         bare: fork workers of `inside/screener` instead of Jupyter kernels; ipykernel is not needed then.
+        without: of what the system gives (`processes`, `network`, `files`), what is not to be used.
 
     Attributes:
         gives: what the system lets the boxes do: `processes`, `network`, `files`, `subreaper`.
@@ -120,10 +121,17 @@ class Zygote:
     """
 
     def __init__(
-        self, python: str | None = None, preload: Sequence[str] = (), path: Sequence[str] = (), *, bare: bool = False
+        self,
+        python: str | None = None,
+        preload: Sequence[str] = (),
+        path: Sequence[str] = (),
+        *,
+        bare: bool = False,
+        without: Sequence[str] = (),
     ) -> None:
         self.python = python or sys.executable
         self._bare = bare
+        self._without = list(without)
         self._preload = list(preload)
         self._path = list(path)
         self._lock = threading.Lock()
@@ -178,7 +186,12 @@ class Zygote:
             theirs.close()
             ours.settimeout(_WARM_S)
             try:
-                settings = {"plain": plain_source(), "preload": self._preload, "bare": self._bare}
+                settings = {
+                    "plain": plain_source(),
+                    "preload": self._preload,
+                    "bare": self._bare,
+                    "without": self._without,
+                }
                 ours.send(json.dumps(settings).encode("utf-8"))
                 data = ours.recv(65536)
             except OSError:

@@ -57,7 +57,7 @@ def wire_plan(program: str, path: str, plan: Plan, limits: Limits, defines: tupl
             output.append(check)
         elif check.kind is not CheckKind.PYTEST:
             checks[secrets.token_hex(6)] = check
-    before, after = bracket()
+    before, after = bracket([check.evaluate for check in checks.values()])
     canaries = {secrets.token_hex(6): canary for canary in (*before, *after)}
     ids = list(canaries)
     order = [*ids[: len(before)], *checks, *ids[len(before) :]]

@@ -1,3 +1,5 @@
+# ruff: noqa: PTH118, PTH120, PTH123
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Brings the guard into an ordinary ipykernel and runs one plan there; its text is sent as a cell.
 
 The cell's namespace holds `request` (JSON text). Records leave as display data of a type of our own, sent by
@@ -9,11 +11,12 @@ from __future__ import annotations
 import builtins
 import json
 import os
+import shutil
 import sys
 import types
 from typing import Any
 
-request: str  # put here by the cell
+request: str = globals().get("request", "{}")  # put here by the cell
 
 MIME = "application/vnd.treewright.record"
 
@@ -64,10 +67,13 @@ def _main() -> None:
 
     plan = asked["plan"]
     kept = sys.stdout, sys.stderr
+    remove = shutil.rmtree
     try:
         (pytests if plan.get("pytest") else guard).run(plan, _sender(), forward)
     finally:
         sys.stdout, sys.stderr = kept
+        for folder in asked.get("files", {}):
+            remove(folder, ignore_errors=True)
 
 
 _main()

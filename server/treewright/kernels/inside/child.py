@@ -1,3 +1,5 @@
+# ruff: noqa: PTH100, PTH103, PTH110, PTH120
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Runs one plan in a plain interpreter: `python child.py CHANNEL`, the plan on standard input.
 
 For interpreters without ipykernel: a kernel of ours starts this in its own box and hands it the check channel.

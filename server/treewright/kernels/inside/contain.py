@@ -1,3 +1,5 @@
+# ruff: noqa: PTH123, PTH208
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Puts one kernel and everything it starts into a box, and empties the box afterwards.
 
 Each box has an *init*: a small process between us and the kernel that owns the kernel's namespaces, counts its
@@ -152,8 +154,15 @@ def enter_user_namespace() -> bool:
     if not _works(lambda: _call("unshare", CLONE_NEWUSER | CLONE_NEWPID)):
         return False
     _call("unshare", CLONE_NEWUSER | CLONE_NEWPID)
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
-        with contextlib.suppress(FileNotFoundError), open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with (
+            contextlib.suppress(FileNotFoundError),
+            open(f"/proc/self/{name}", "w", encoding="ascii") as file,
+        ):
             file.write(text)
     child = os.fork()
     if child:
@@ -220,7 +229,10 @@ def seal(gives: dict[str, bool], request: dict[str, Any]) -> None:
     """
     sealed = gives["files"] and request.get("sealed", True)
     apart = gives["network"] and not request.get("network", False)
-    _call("unshare", (CLONE_NEWNET if apart else 0) | (CLONE_NEWNS if gives["files"] or gives["processes"] else 0))
+    _call(
+        "unshare",
+        (CLONE_NEWNET if apart else 0) | (CLONE_NEWNS if gives["files"] or gives["processes"] else 0),
+    )
     if apart:
         _loopback_up()
     if not (gives["files"] or gives["processes"]):
@@ -290,7 +302,14 @@ def set_limits(limits: dict[str, Any]) -> None:
 def default_signals() -> None:
     """Undo what a parent chose about signals."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
+    for number in (
+        signal.SIGCHLD,
+        signal.SIGTERM,
+        signal.SIGALRM,
+        signal.SIGUSR1,
+        signal.SIGUSR2,
+        signal.SIGXCPU,
+    ):
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -400,7 +419,8 @@ class Init:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         while True:
-            ready, _, _ = select.select([self._control, reader], [], [], _WATCH_S if self._watching else _IDLE_S)
+            watched: list[Any] = [self._control, reader]
+            ready, _, _ = select.select(watched, [], [], _WATCH_S if self._watching else _IDLE_S)
             if reader in ready:
                 os.read(reader, 4096)
             why = self._command() if self._control in ready else ""
@@ -476,7 +496,9 @@ class Init:
         )
 
 
-def guard_box(gives: dict[str, bool], request: dict[str, Any], control: socket.socket, start: Callable[[], None]) -> None:
+def guard_box(
+    gives: dict[str, bool], request: dict[str, Any], control: socket.socket, start: Callable[[], None]
+) -> None:
     """Be the init of a box: seal it, start the kernel in it, watch, and end the process.
 
     Args:
@@ -502,6 +524,9 @@ def guard_box(gives: dict[str, bool], request: dict[str, Any], control: socket.s
         os.dup2(null, 1)
         os.dup2(null, 2)
         close_descriptors([control.fileno()])
+        with contextlib.suppress(OSError):
+            # A watchman that queues behind what it watches comes too late.
+            os.setpriority(os.PRIO_PROCESS, 0, -10)
         Init(child, control, request.get("limits", {}), gives["processes"]).run()
     except BaseException as error:  # noqa: BLE001  the process ends here; the reason must reach the other side
         code = 70

@@ -1,3 +1,5 @@
+# ruff: noqa: PTH118
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """A Jupyter kernel that is ready but for its sockets. Runs in the zygote, then in each kernel forked from it.
 
 The parent imports ipykernel, builds the application, the interactive shell and the kernel object, runs one
@@ -14,23 +16,34 @@ from typing import Any
 _CHANNELS = ("shell", "stdin", "control", "iopub")
 
 
+def _parts() -> Any:
+    """The classes of ipykernel that are made anew in each child; they carry no types."""
+    from types import SimpleNamespace
+
+    from ipykernel.control import ControlThread
+    from ipykernel.iostream import IOPubThread, OutStream
+
+    return SimpleNamespace(ControlThread=ControlThread, IOPubThread=IOPubThread, OutStream=OutStream)
+
+
 class DeepKernel:
     """The part of a kernel that can be built before the fork."""
 
     def __init__(self) -> None:
         # The debugger costs a socket, an object and threads; a kernel that is made to be judged needs none.
         sys.modules["debugpy"] = None  # type: ignore[assignment]
-        from IPython.core.history import HistoryManager
-        from IPython.core.profiledir import ProfileDir
         from ipykernel import debugger
         from ipykernel.ipkernel import IPythonKernel
         from ipykernel.kernelapp import IPKernelApp
+        from IPython.core.history import HistoryManager
+        from IPython.core.profiledir import ProfileDir
         from jupyter_client.session import Session
         from traitlets.config import Config
 
         del sys.modules["debugpy"]
         debugger._is_debugpy_available = False
-        HistoryManager.enabled = False
+        history: Any = HistoryManager
+        history.enabled = False
         config = Config()
         config.HistoryManager.enabled = False
         config.IPKernelApp.capture_fd_output = False
@@ -38,37 +51,42 @@ class DeepKernel:
         app: Any = IPKernelApp.instance(config=config)
         app.log_level = 50
         app.user_ns = {}
-        app.profile_dir = ProfileDir.create_profile_dir(os.path.join(os.environ["IPYTHONDIR"], "profile_default"))
+        profiles: Any = ProfileDir
+        app.profile_dir = profiles.create_profile_dir(
+            os.path.join(os.environ["IPYTHONDIR"], "profile_default")
+        )
         app.session = Session(key=b"rehearsal", config=config, parent=app)
         app.configure_tornado_logger()
         self.app = app
         self.kernel: Any = IPythonKernel.instance(
             parent=app, session=app.session, log=app.log, profile_dir=app.profile_dir, user_ns=app.user_ns
         )
-        self.shell: Any = self.kernel.shell
-        self.shell.configurables.append(app)
-        app.kernel, app.shell = self.kernel, self.shell
-        self.shell.run_cell("1 + 1\n", store_history=False, silent=True)
-        self.shell.reset(new_session=True)
-        self.shell.execution_count = 1
+        self.shell = shell = self._shell()
+        shell.configurables.append(app)
+        app.kernel, app.shell = self.kernel, shell
+        shell.run_cell("1 + 1\n", store_history=False, silent=True)
+        shell.reset(new_session=True)
+        shell.execution_count = 1
         self._rehearse()
+
+    def _shell(self) -> Any:
+        return self.kernel.shell
 
     def _rehearse(self) -> None:
         """Make and unmake what a child will make, so that its first time is not anybody's first time."""
         import zmq
-        from ipykernel.control import ControlThread
-        from ipykernel.iostream import IOPubThread, OutStream
         from tornado.ioloop import IOLoop
         from zmq.eventloop.zmqstream import ZMQStream
 
+        parts = _parts()
         session = self.app.session
         context = zmq.Context()
         socket = context.socket(zmq.XPUB)
         socket.bind("inproc://rehearsal")
-        iopub = IOPubThread(socket, pipe=False, session=session)
-        control = ControlThread(daemon=True)
+        iopub = parts.IOPubThread(socket, pipe=False, session=session)
+        control = parts.ControlThread(daemon=True)
         stream = ZMQStream(context.socket(zmq.ROUTER), control.io_loop)
-        out = OutStream(session, iopub, "stdout", watchfd=False)
+        out = parts.OutStream(session, iopub, "stdout", watchfd=False)
         frames = session.serialize(session.msg("status", {"execution_state": "idle"}))
         session.deserialize(session.feed_identities(frames)[1])
         stream.close()
@@ -78,7 +96,7 @@ class DeepKernel:
         for one in (iopub._event_puller, iopub._xpub_stream):
             one.close()
         iopub.io_loop.close()
-        iopub.thread = out = None  # type: ignore[assignment]
+        iopub.thread = out = None
         del out
         context.destroy(linger=0)
 
@@ -119,10 +137,8 @@ class DeepKernel:
 
     def _bind(self) -> None:
         import zmq
-        from ipykernel.control import ControlThread
-        from ipykernel.iostream import IOPubThread
 
-        app = self.app
+        app, parts = self.app, _parts()
         app.context = context = zmq.Context()
         for name in _CHANNELS:
             socket = context.socket(zmq.XPUB if name == "iopub" else zmq.ROUTER)
@@ -131,8 +147,8 @@ class DeepKernel:
                 socket.router_handover = 1
             setattr(app, f"{name}_port", app._bind_socket(socket, getattr(app, f"{name}_port")))
             setattr(app, f"{name}_socket", socket)
-        app.control_thread = ControlThread(daemon=True)
-        app.iopub_thread = IOPubThread(app.iopub_socket, pipe=False, session=app.session)
+        app.control_thread = parts.ControlThread(daemon=True)
+        app.iopub_thread = parts.IOPubThread(app.iopub_socket, pipe=False, session=app.session)
         app.iopub_thread.start()
         app.iopub_socket = app.iopub_thread.background_socket
 

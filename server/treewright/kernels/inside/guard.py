@@ -1,3 +1,5 @@
+# ruff: noqa: PTH123
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Loads a candidate, evaluates checks, and reports on a channel of its own. Runs in the kernel's process.
 
 This file is executed as text in a namespace whose builtins are a private copy, before any candidate code, and
@@ -21,12 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 # Loaded now so that their classes and functions are known to be the library's own (see `_is_ours`).
-import collections  # isort: skip
-import datetime  # isort: skip
-import decimal  # isort: skip
-import fractions  # isort: skip
 
-encode: Callable[[Any], Any]  # put here by whoever loads this file
+encode: Any = globals().get("encode")  # put here by whoever loads this file
 
 _TEXT_LIMIT = 2000
 _FRAME_LIMIT = 30
@@ -162,7 +160,7 @@ class Output:
         """A bytes view, for programs that write to `sys.stdout.buffer`."""
         return _Bytes(self)
 
-    def __enter__(self) -> Output:
+    def __enter__(self) -> Output:  # noqa: PYI034  Self is newer than 3.10
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -271,13 +269,15 @@ def is_foreign(value: Any) -> bool:
 class _Guarding(ast.NodeTransformer):
     """Has both sides of every comparison in a check looked at before they are compared."""
 
-    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802  the name ast.NodeTransformer asks for
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Wrap what is compared."""
         self.generic_visit(node)
         if len(node.ops) != 1 or isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             return node
         pair = ast.Call(
-            ast.Name("__pair__", ast.Load()), [node.left, node.comparators[0], ast.Constant(_OPS[type(node.ops[0])])], []
+            ast.Name("__pair__", ast.Load()),
+            [node.left, node.comparators[0], ast.Constant(_OPS[type(node.ops[0])])],
+            [],
         )
         return ast.copy_location(pair, node)
 
@@ -314,7 +314,9 @@ def _pair(left: Any, right: Any, operator: str) -> Any:
     Two objects of one class of the candidate's may compare themselves: the task asked for that class.
     """
     if is_foreign(left) != is_foreign(right) and operator not in ("in", "not in"):
-        raise ForeignComparisonError("an object with comparison methods of its own was compared with a plain value")
+        raise ForeignComparisonError(
+            "an object with comparison methods of its own was compared with a plain value"
+        )
     if operator in ("in", "not in") and is_foreign(left):
         raise ForeignComparisonError("an object with comparison methods of its own was looked up")
     return _COMPARE[operator](left, right)
@@ -367,7 +369,7 @@ class Lines:
         self._wanted = wanted
         self._seen: set[int] = set()
 
-    def __enter__(self) -> Lines:
+    def __enter__(self) -> Lines:  # noqa: PYI034  Self is newer than 3.10
         if self._wanted:
             self._seen.clear()
             _settrace(self._call)
@@ -377,7 +379,7 @@ class Lines:
         if self._wanted:
             _settrace(None)
 
-    def _call(self, frame: types.FrameType, event: str, _: Any) -> Any:
+    def _call(self, frame: types.FrameType, _event: str, _: Any) -> Any:
         return self._line if frame.f_code.co_filename == self._path else None
 
     def _line(self, frame: types.FrameType, event: str, _: Any) -> Any:
@@ -463,7 +465,7 @@ class Run:
         limit_process(self._plan.get("limits") or {})
         self._compile_checks()
         self._evaluate_early()
-        sys.stdout, sys.stderr, sys.stdin = self._out, self._err, self._stdin  # type: ignore[assignment]
+        sys.stdout, sys.stderr, sys.stdin = self._out, self._err, self._stdin
         builtins.input = self._stdin.ask
         loaded = self._load()
         say({"k": "loaded", **loaded})
@@ -488,7 +490,11 @@ class Run:
                 tree: ast.AST = ast.parse(text, name, mode)
             except SyntaxError:
                 tree = ast.parse(text, name, "exec")
-            return _compile(ast.fix_missing_locations(_Guarding().visit(tree)), name, "exec" if isinstance(tree, ast.Module) else "eval")
+            return _compile(
+                ast.fix_missing_locations(_Guarding().visit(tree)),
+                name,
+                "exec" if isinstance(tree, ast.Module) else "eval",
+            )
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             return error
 
@@ -510,7 +516,7 @@ class Run:
                     space = dict(shared)
                     self._run_part(parts.get("context"), space)
                     self._early[check] = encode(self._run_part(parts["right"], space))
-            except BaseException:  # noqa: BLE001  it needs the candidate: evaluated beside it later
+            except BaseException:  # noqa: BLE001, S112  it needs the candidate: evaluated beside it later
                 continue
             self._channel.say({"k": "right", "id": check, "right": self._early.pop(check)})
             self._early[check] = True
@@ -522,7 +528,9 @@ class Run:
         """A namespace with builtins nobody changed; a candidate's names shadow them only where it may."""
         allowed = set(self._plan.get("defines") or ())
         space = {
-            name: value for name, value in names.items() if name not in _pristine or name in allowed or name == "__name__"
+            name: value
+            for name, value in names.items()
+            if name not in _pristine or name in allowed or name == "__name__"
         }
         space["__builtins__"] = {**_pristine, "input": self._stdin.ask}
         space["__pair__"] = _pair
@@ -567,7 +575,9 @@ class Run:
 
     def _ended_well(self, error: BaseException) -> bool:
         """A script may end by `sys.exit(0)`; a module that is imported may not."""
-        return self._module.__name__ == "__main__" and isinstance(error, SystemExit) and error.code in (None, 0)
+        return (
+            self._module.__name__ == "__main__" and isinstance(error, SystemExit) and error.code in (None, 0)
+        )
 
     def _failed(self, error: BaseException) -> dict[str, Any]:
         status = "raised"
@@ -638,7 +648,7 @@ class _Timed:
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
-    def __enter__(self) -> _Timed:
+    def __enter__(self) -> _Timed:  # noqa: PYI034  Self is newer than 3.10
         if self._seconds > 0:
             _signal(signal.SIGALRM, self._ring)
             # It rings again and again: a candidate that swallows the first is hit by the next.

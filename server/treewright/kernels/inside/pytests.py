@@ -1,3 +1,5 @@
+# ruff: noqa: PTH118
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Runs trusted test files beside a candidate and reports every test on the guard's channel.
 
 Executed as text like `guard`, which it is handed. pytest runs in this process: a cold start of it would cost
@@ -13,9 +15,11 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any
 
-guard: Any  # put here by whoever loads this file
+guard: Any = globals().get("guard")  # put here by whoever loads this file
 
 _cpu, _monotonic = time.process_time, time.monotonic
+# What `pytest.hookimpl` would set; pytest may not be there when this file is loaded.
+_WRAPS: dict[str, Any] = {"wrapper": True, "tryfirst": True}
 
 
 class Reporter:
@@ -49,7 +53,7 @@ class Reporter:
             text = str(report.longrepr)[-2000:]
             self._channel.say({"k": "uncollected", "id": report.nodeid, "message": text})
 
-    def pytest_internalerror(self, excrepr: object, excinfo: Any) -> None:
+    def pytest_internalerror(self, excinfo: Any) -> None:
         """Something ended the whole run, such as `sys.exit` while a file was imported."""
         self._channel.say({"k": "aborted", **guard.describe(excinfo.value, self._path)})
 
@@ -60,7 +64,11 @@ class Reporter:
             answer = yield
         state = self._state[item.nodeid]
         failed = state["failed"]
-        record = dict(failed) if failed else {"status": "value" if state["status"] == "passed" else state["status"]}
+        record = (
+            dict(failed)
+            if failed
+            else {"status": "value" if state["status"] == "passed" else state["status"]}
+        )
         self._channel.say(
             {
                 "k": "test",
@@ -74,7 +82,7 @@ class Reporter:
         )
         return answer
 
-    pytest_runtest_protocol.pytest_impl = {"wrapper": True, "tryfirst": True}  # type: ignore[attr-defined]
+    pytest_runtest_protocol.pytest_impl = _WRAPS  # type: ignore[attr-defined]
 
     def pytest_pyfunc_call(self, pyfuncitem: Any) -> Generator[None, Any, Any]:
         """See what the test's function itself did."""
@@ -84,7 +92,7 @@ class Reporter:
             self._note(pyfuncitem.nodeid, error)
             raise
 
-    pytest_pyfunc_call.pytest_impl = {"wrapper": True, "tryfirst": True}  # type: ignore[attr-defined]
+    pytest_pyfunc_call.pytest_impl = _WRAPS  # type: ignore[attr-defined]
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """See what each phase did."""

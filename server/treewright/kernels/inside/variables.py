@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-asked: str | None  # put here by the expression that runs this
-namespace: dict[str, Any]
+asked: str | None = globals().get("asked")  # put here by the expression that runs this
+namespace: dict[str, Any] = globals().get("namespace", {})
 
 _SHORT, _LONG = 120, 4000
 _HIDDEN = {"In", "Out", "exit", "quit", "open", "get_ipython"}
@@ -58,7 +58,11 @@ def _inspected(name: str) -> dict[str, Any] | None:
         "doc": (inspect.getdoc(value) or "")[:_LONG],
         "members": [one for one in dir(value) if not one.startswith("_")][:200],
     }
-    for key, ask in (("signature", lambda: str(inspect.signature(value))), ("source", lambda: inspect.getsource(value))):
+    asks: tuple[tuple[str, Any], ...] = (
+        ("signature", lambda: str(inspect.signature(value))),
+        ("source", lambda: inspect.getsource(value)),
+    )
+    for key, ask in asks:
         try:
             found[key] = ask()[:_LONG]
         except (TypeError, ValueError, OSError):

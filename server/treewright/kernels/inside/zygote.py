@@ -1,3 +1,5 @@
+# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120, PTH123
+# (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """The warm parent: everything imported, nothing opened, one fork a kernel.
 
 Started as `python zygote.py DESCRIPTOR` by `treewright.kernels.warm`. Requests arrive on a socket of messages
@@ -71,12 +73,16 @@ class Zygote:
         plain: text of `treewright.search.plain`.
         preload: modules to import before the first fork.
         bare: fork workers of `screener` instead of Jupyter kernels.
+        without: names of what the system gives and is not to be used.
     """
 
-    def __init__(self, control: socket.socket, plain: str, preload: list[str], bare: bool) -> None:
+    def __init__(
+        self, control: socket.socket, plain: str, preload: list[str], bare: bool, without: list[str]
+    ) -> None:
         self._control = control
         self.contain = load_file("contain")
-        self.gives: dict[str, bool] = self.contain.probe()
+        found: dict[str, bool] = self.contain.probe()
+        self.gives = {name: given and name not in without for name, given in found.items()}
         self.plain = plain
         self.path: list[str] = []
         encode = load_text("<treewright plain>", plain).encode
@@ -92,7 +98,9 @@ class Zygote:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         gc.collect()
         gc.freeze()
-        self._control.send(json.dumps({"gives": self.gives, "missing": self.missing, "version": sys.version}).encode())
+        self._control.send(
+            json.dumps({"gives": self.gives, "missing": self.missing, "version": sys.version}).encode()
+        )
         while (asked := receive(self._control)) is not None:
             request, descriptors = asked
             self._fork(request, descriptors)
@@ -160,7 +168,6 @@ class _Entry:
         send = guard.send_to_descriptor(self._channels[0])
         (self._zygote.pytests if plan.get("pytest") else guard).run(plan, send, forward_to_descriptors())
 
-
     def _in_child(self, python: str, plan: dict[str, Any]) -> None:
         """Run the plan in a plain interpreter, in this box and on the same channel."""
         import subprocess
@@ -171,14 +178,19 @@ class _Entry:
                 texts[name] = file.read()
         request = {**texts, "plain": self._zygote.plain, "path": list(self._zygote.path), "plan": plan}
         command = [python, "-s", os.path.join(_HERE, "child.py"), str(self._channels[0])]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=1, stderr=2, pass_fds=self._channels[:1]) as child:
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=1, stderr=2, pass_fds=self._channels[:1]
+        ) as child:
             os.close(self._channels[0])
             child.communicate(json.dumps(request).encode())
         if child.returncode != 0:
             # A plan's own process says how it ended; the kernel around it ends the same way.
             code = child.returncode
             if code < 0:
-                signal.signal(-code, signal.SIG_DFL) if -code not in (signal.SIGKILL, signal.SIGSTOP) else None
+                signal.signal(-code, signal.SIG_DFL) if -code not in (
+                    signal.SIGKILL,
+                    signal.SIGSTOP,
+                ) else None
                 os.kill(os.getpid(), -code)
             os._exit(code)
         os._exit(0)
@@ -230,7 +242,9 @@ def main() -> None:
     contain.die_with_parent()
     contain.enter_user_namespace()
     try:
-        zygote = Zygote(control, settings["plain"], settings.get("preload", []), bool(settings.get("bare")))
+        zygote = Zygote(
+            control, settings["plain"], settings["preload"], bool(settings["bare"]), settings["without"]
+        )
     except Exception as error:  # noqa: BLE001  whoever started us must learn why
         control.send(json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
         return

@@ -516,7 +516,7 @@ export interface ModelCompleteResult {
   error?: ModelError | null;
 }
 
-/** Settings of a client; every key is optional. Attributes: trusted: the workspace may configure Treewright and have code executed; false unless the editor says so. diagnostics: `push`, `pull`, or `auto` to go by what the client offers. max_findings_per_file: at most so many findings of a file are shown, the rest is counted. show_marginal: also show findings that were kept but not confirmed. audit_on_save: audit a file when it is saved. confirm_fixes: ask before a fix that changes more than one file, where the client can. editor_model: the client answers `treewright/model/complete`. model: used when a request names none. locale: language of messages to people: `en` or `zh-cn`. */
+/** Settings of a client; every key is optional. Attributes: trusted: the workspace may configure Treewright and have code executed; false unless the editor says so. diagnostics: `push`, `pull`, or `auto` to go by what the client offers. max_findings_per_file: at most so many findings of a file are shown, the rest is counted. show_marginal: also show findings that were kept but not confirmed. audit_on_save: audit a file when it is saved. confirm_fixes: ask before a fix that changes more than one file, where the client can. client_commands: the client has the commands `treewright.finding.*` itself; actions name these. virtual_documents: serve `treewright:` documents where the client takes them from a server. editor_model: the client answers `treewright/model/complete`. model: used when a request names none. locale: language of messages to people: `en` or `zh-cn`. */
 export interface EditorSettings {
   trusted?: boolean;
   diagnostics?: 'auto' | 'push' | 'pull';
@@ -524,6 +524,8 @@ export interface EditorSettings {
   showMarginal?: boolean;
   auditOnSave?: boolean;
   confirmFixes?: boolean;
+  clientCommands?: boolean;
+  virtualDocuments?: boolean;
   editorModel?: boolean;
   model?: string;
   locale?: string;

@@ -175,6 +175,16 @@ class Board:
         board = self._files.get(_file_of(document))
         return self._visible(board, document)[0] if board else []
 
+    def everywhere(self, key: str) -> list[tuple[str, list[Shown]]]:
+        """Return what is shown of a file by the address it is shown at: its own, or its open cells'."""
+        board = self._files.get(key)
+        if board is None:
+            return []
+        documents = self._documents(key)
+        if not documents:
+            return [] if board.notebook else [(to_uri(board.path), self._visible(board, None)[0])]
+        return [(document.uri, self._visible(board, document)[0]) for document in documents]
+
     def counted(self, key: str) -> tuple[int, int]:
         """Return how many findings of a file are shown, and how many more are left out, for there are too many."""
         board = self._files.get(key)
@@ -230,13 +240,17 @@ class Board:
             self._session.room.publisher.put(key, to_uri(board.path), SOURCE, diagnostics)
 
     def _diagnostics(self, board: FileBoard, shown: list[Shown]) -> list[dict[str, Any]]:
-        found = []
-        for each in shown:
-            made = board.looks[name_of(each.finding)]
-            if each.placement.state is AnchorState.STALE:
-                made = self._look.stale(made)
-            found.append({**made, "range": each.range})
-        return found
+        return [self._diagnostic(board, each) for each in shown]
+
+    def _diagnostic(self, board: FileBoard, each: Shown) -> dict[str, Any]:
+        made = board.looks[name_of(each.finding)]
+        if each.placement.state is AnchorState.STALE:
+            made = self._look.stale(made)
+        return {**made, "range": each.range}
+
+    def diagnostic(self, document: Document, each: Shown) -> dict[str, Any]:
+        """Return the diagnostic of a finding that is shown in an open text."""
+        return self._diagnostic(self._files[_file_of(document)], each)
 
     # open texts (documents.Listener)
 

@@ -1,6 +1,7 @@
 """Telling the client what changed: own runs and other processes', gathered, at most ten notices a second."""
 
 import asyncio
+import contextlib
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,10 +62,8 @@ class Changes:
         for run, folder in self._wanted.items():
             self._follower.follow(run, folder)
         while True:
-            try:
+            with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), LOOK_S)
-            except TimeoutError:
-                pass
             self._wake.clear()
             try:
                 await self._round()
@@ -86,7 +85,7 @@ class Changes:
         if told:
             message = m.RunChanged(changes=told)
             self._session.tell("treewright/runChanged", message.model_dump(mode="json", by_alias=True))
-            await self._session.room.runs_changed([change.run for change in told])
+            self._session.room.runs_changed(told)
 
     async def _change(self, run: str, entry: IndexEntry | None) -> m.RunChange:
         grown = await self._session.room.views.grow(run)

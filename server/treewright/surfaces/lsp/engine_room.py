@@ -14,6 +14,8 @@ from treewright.surfaces.lsp.open_views import OpenViews
 from treewright.surfaces.lsp.publisher import Publisher
 from treewright.surfaces.lsp.rendering import Look
 from treewright.surfaces.lsp.settings import EditorSettings, read_settings
+from treewright.surfaces.lsp.virtual import Virtual
+from treewright.surfaces.lsp.written import Written
 
 if TYPE_CHECKING:
     from treewright.surfaces.lsp.session import Session
@@ -32,6 +34,8 @@ class EngineRoom:
         changes: looks for changes and tells them.
         publisher: brings diagnostics to the client.
         board: findings and where they are.
+        written: checks files of ours while they are written.
+        virtual: serves `treewright:` documents.
     """
 
     def __init__(self, session: "Session") -> None:
@@ -45,12 +49,18 @@ class EngineRoom:
         self.changes = Changes(session)
         self.publisher = Publisher(session)
         self.board = Board(session, _look(session))
+        self.written = Written(session)
+        self.virtual = Virtual(session)
 
     async def open(self) -> None:
         """Begin to look for changes and to show findings."""
         self._session.spawn(self.changes.run(), "following runs")
         self._session.spawn(self.board.run(), "reading findings")
         self.board.reload()
+        self.written.home = self._session.app.context.configuration().root.folder
+        for document in self._session.documents:
+            self.written.opened(document)
+        await self.virtual.offer()
         if not await self._watch_files():
             self._session.spawn(self._poll_files(), "looking at files")
 
@@ -68,11 +78,11 @@ class EngineRoom:
         """The workspace folders are others now."""
         self.board.reload()
 
-    async def runs_changed(self, runs: list[str]) -> None:
+    def runs_changed(self, changes: list[m.RunChange]) -> None:
         """Runs have changed, here or elsewhere."""
-        entries = self.changes.entries
-        if any(run not in entries or entries[run].kind == "exploration" for run in runs):
+        if any(change.row is None or change.row.kind == "exploration" for change in changes):
             self.board.reload()
+        self.virtual.changed(changes)
 
     def findings_changed(self) -> None:
         """Tell the client how many findings there are now."""

@@ -63,6 +63,11 @@ class Jobs:
         self._session = session
         self._jobs: dict[str, Job] = {}
 
+    @property
+    def count(self) -> int:
+        """How many runs are driven here."""
+        return len(self._jobs)
+
     def drives(self, run: str) -> bool:
         """Tell whether a run is driven here."""
         return run in self._jobs

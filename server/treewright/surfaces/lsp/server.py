@@ -70,8 +70,9 @@ class TreewrightServer(LanguageServer):
             self.feature(method, options)(_lazily(self.session, target))
         for method, target in OWN_METHODS.items():
             self.protocol.own[method] = _own(self.session, target)
-        for name in COMMANDS:
-            self.protocol.fm.commands[name] = _lazily(self.session, COMMANDS[name])
+        self.protocol.fm.commands.update(dict.fromkeys(COMMANDS))
+        execute = _lazily(self.session, "commands:execute")
+        self.protocol.fm.builtin_features[types.WORKSPACE_EXECUTE_COMMAND] = execute
 
     def offer_pull_diagnostics(self) -> None:
         """Offer diagnostics on request; called while initialize is answered."""
@@ -122,7 +123,7 @@ async def watch_process(pid: int, gone: Callable[[int], None]) -> None:
     """Tell when a process has ended; one that cannot be seen from here is not watched."""
     if not _lives(pid):
         return
-    while _lives(pid):
+    while _lives(pid):  # noqa: ASYNC110 - another process's end sets no event of ours
         await asyncio.sleep(PARENT_POLL_S)
     gone(1)
 

@@ -17,6 +17,8 @@ class EditorSettings(Message):
         show_marginal: also show findings that were kept but not confirmed.
         audit_on_save: audit a file when it is saved.
         confirm_fixes: ask before a fix that changes more than one file, where the client can.
+        client_commands: the client has the commands `treewright.finding.*` itself; actions name these.
+        virtual_documents: serve `treewright:` documents where the client takes them from a server.
         editor_model: the client answers `treewright/model/complete`.
         model: used when a request names none.
         locale: language of messages to people: `en` or `zh-cn`.
@@ -28,6 +30,8 @@ class EditorSettings(Message):
     show_marginal: bool = False
     audit_on_save: bool = False
     confirm_fixes: bool = True
+    client_commands: bool = False
+    virtual_documents: bool = True
     editor_model: bool = False
     model: str = Field(default="", max_length=4096)
     locale: str = Field(default="en", max_length=35)

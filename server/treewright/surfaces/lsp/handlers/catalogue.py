@@ -1,9 +1,19 @@
-"""What can be chosen: presets and models."""
+"""What can be chosen, checked and made: presets, models; and what an issue report needs."""
 
 import asyncio
+import platform
+import re
+import sys
+from pathlib import Path
 
+from treewright import __version__
+from treewright.errors import RequestError
+from treewright.presets.fault import Fault
+from treewright.presets.loader import find_preset
 from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.places import as_path
 from treewright.surfaces.lsp.session import Session
+from treewright.surfaces.lsp.uris import to_uri
 
 
 async def presets(session: Session, request: m.PresetsRequest) -> m.PresetsResult:
@@ -15,4 +25,52 @@ async def presets(session: Session, request: m.PresetsRequest) -> m.PresetsResul
             m.PresetRow(name=p.name, description=p.description, source=p.source, path=p.path, faults=p.faults)
             for p in found
         ]
+    )
+
+
+async def preset_text(session: Session, request: m.PresetTextRequest) -> m.PresetTextResult:
+    """Return the text of a new preset, made from one that is there."""
+    root = await asyncio.to_thread(lambda: session.app.context.configuration().root)
+    source = await asyncio.to_thread(find_preset, request.like, root.folder)
+    text = await asyncio.to_thread(source.read_text, "utf-8")
+    named = re.sub(r"\A(---\s*\n(?:.*\n)*?name:[ \t]*)\S+", rf"\g<1>{request.name}", text, count=1)
+    return m.PresetTextResult(text=named, folder=str(root.presets))
+
+
+async def validate(session: Session, request: m.ValidateRequest) -> m.ValidateResult:
+    """Check a file or folder."""
+    path = as_path(request.target)
+    if path is None:
+        raise RequestError("not_a_file", "Nothing was named.", "Name a file or a folder.")
+    report = await asyncio.to_thread(session.app.validate, [path.absolute()])
+    return m.ValidateResult(faults=[_fault_row(fault) for fault in report.faults])
+
+
+def _fault_row(fault: Fault) -> m.FaultRow:
+    return m.FaultRow(
+        uri=to_uri(Path(fault.path)),
+        path=fault.path,
+        line=fault.line,
+        column=fault.column,
+        end_column=fault.end_column,
+        rule=fault.rule,
+        message=fault.message,
+        severity=fault.severity,
+    )
+
+
+async def about(session: Session, request: m.AboutRequest) -> m.AboutResult:
+    """Return what an issue report needs."""
+    del request  # it says nothing
+    root = await asyncio.to_thread(lambda: session.app.context.configuration().root.folder)
+    return m.AboutResult(
+        version=__version__,
+        python=platform.python_version(),
+        executable=sys.executable,
+        platform=platform.platform(),
+        root=str(root),
+        trusted=session.settings.trusted,
+        diagnostics="pull" if session.pull else "push",
+        position_encoding=session.documents.units,
+        runs_driven=session.room.jobs.count,
     )

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import PurePath
 
+from lsprotocol import types
+
 from treewright.app.runs import RunView
 from treewright.errors import RequestError
 from treewright.explore.reports.deliverables import deliverables
@@ -55,3 +57,11 @@ async def document(session: Session, request: m.DocumentRequest) -> m.TextResult
             text=await asyncio.to_thread(view.with_view, lambda looked: looked.node_markdown(wanted))
         )
     return await asyncio.to_thread(view.with_view, lambda looked: _text(looked, "/".join(rest)))
+
+
+async def content(session: Session, params: types.TextDocumentContentParams) -> dict[str, str]:
+    """Serve a virtual document to a client that reads it from the server, and keep it live."""
+    await session.ready.wait()
+    result = await document(session, m.DocumentRequest(uri=params.uri))
+    session.room.virtual.served(params.uri)
+    return {"text": result.text}

@@ -228,8 +228,9 @@ def settle(findings: list[Finding]) -> list[Finding]:
         key = (finding.rule, finding.position.path, finding.position.start)
         known = chosen.get(key)
         if known is None or (known.verdict == REFUTED, -known.scores.total) > (
-            finding.verdict == REFUTED, -finding.scores.total,
-        ):  # fmt: skip
+            finding.verdict == REFUTED,
+            -finding.scores.total,
+        ):
             chosen[key] = finding
     counts: dict[tuple[str, str], int] = {}
     kept = []
@@ -249,7 +250,7 @@ def settle(findings: list[Finding]) -> list[Finding]:
             f.position.path,
             f.position.start,
             f.rule,
-        )  # fmt: skip
+        )
     )
     return kept
 

@@ -173,12 +173,12 @@ class Linker:
         held: list[Held] = []
         for mark in marks:
             if mark.token:
-                held.extend(self._deferred(facts, mark))
+                held.extend(self._deferred(mark))
             else:
                 held.append(Held(facts.path, mark))
         return tuple(held)
 
-    def _deferred(self, facts: FileFacts, mark: Mark) -> list[Held]:
+    def _deferred(self, mark: Mark) -> list[Held]:
         """What a project predicate or validator that was called really established."""
         verb, _, rest = mark.token.partition(":")
         callee, _, argument = rest.rpartition("#")

@@ -119,7 +119,7 @@ class Reporter:
             alternatives=list(rule.alternatives) or _alternatives(rule, what),
             fix=rule.fix.format_map(words), edits=[], edits_verified=False, entry=origin.entry if origin else "",
             threat="", related=[f"CWE-{number}" for number in rule.related],
-            scores=Scores(rule.severity, 3, 0, 1, 0), verdict="", place=tuple(place),
+            scores=Scores(rule.severity, 3, 0, 1, 0), verdict="", place=(place.line, place.end, place.column, place.end_column),
         )  # fmt: skip
 
     def _judge(self, finding: Finding, scores: Callable[[int], Scores]) -> None:

@@ -39,7 +39,7 @@ class Calls(Evaluate):
         arguments = self.arguments(node)
         name = self.callee(node, arguments)
         names = self.unit.alternatives(name)
-        self.unit.on_call(self, node, name, arguments)
+        self.unit.on_call(node)
         clean = False
         for alias in names:
             self._table_rules(alias, node, arguments)

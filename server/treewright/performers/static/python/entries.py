@@ -195,7 +195,7 @@ def _route(
         last = name.rpartition(".")[2].lstrip("~")
         if last in {"api_view", "view_config"}:
             return f"{last} `{node.name}`", "", "django" if last == "api_view" else "pyramid"
-        if last not in _ROUTE_VERBS or not (isinstance(func, ast.Attribute) or framework in {"bottle"}):
+        if last not in _ROUTE_VERBS or not (isinstance(func, ast.Attribute) or framework == "bottle"):
             continue
         path = call.args[0] if call and call.args else None
         if call is not None and path is None:

@@ -42,7 +42,7 @@ class FunctionRun(Guards):
         end = self.block(body, env)
         if end is not None:
             self.exits.append(end)
-        self._summarise(end is not None)
+        self._summarise()
         return end
 
     def block(self, body: Sequence[ast.stmt], env: Env | None) -> Env | None:
@@ -88,8 +88,7 @@ class FunctionRun(Guards):
 
     def _bind_attribute(self, target: ast.Attribute, value: Value, line: int) -> None:
         key = path_key(target)
-        base = self.eval(target.value)
-        self.unit.on_store(self, target, base, value)
+        self.eval(target.value)
         if key is None:
             return
         stored = add_step(value, Step(line, f"it is stored in `{key}`"))
@@ -180,7 +179,7 @@ class FunctionRun(Guards):
         self.truths.append(self.env.marks)
         self.env.marks = saved
 
-    def _summarise(self, falls_through: bool) -> None:
+    def _summarise(self) -> None:
         """Turn marks at the exits into `predicate` and `validates`."""
         for parameter in self.facts.params:
             label = Label("param", parameter)
@@ -220,7 +219,6 @@ class FunctionRun(Guards):
 
     def _for(self, node: ast.For | ast.AsyncFor) -> Env | None:
         iterable = self.eval(node.iter)
-        self.unit.on_loop(self, node, iterable)
         breaks: list[Env] = []
         after: Env | None = self.env.copy()
         start: Env | None = self.env

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from treewright.performers.static.facts import Flow, Place
 from treewright.performers.static.python.evaluate import path_key
-from treewright.performers.static.python.patterns import Arguments
 from treewright.performers.static.python.value import Value
 
 if TYPE_CHECKING:
@@ -56,15 +55,7 @@ def on_return(unit: "Unit", run: Any, node: ast.Return, value: Value) -> None:
     run.sink("page-built-from-input", node, "the response", foreign)
 
 
-def on_call(unit: "Unit", run: Any, node: ast.Call, name: str, arguments: Arguments) -> None:
-    """Calls that need more than a row."""
-    if name == "re.compile" and arguments.positional:
-        text = arguments.positional[0][1].text()
-        if text is not None:
-            unit.numbers.setdefault(node, len(unit.numbers))
-
-
-def on_assign(unit: "Unit", run: Any, target: ast.expr, node: ast.expr, value: Value) -> None:
+def on_assign(unit: "Unit", run: Any, target: ast.expr, node: ast.expr) -> None:
     """Remember what a name stands for as a condition, and compiled patterns."""
     key = path_key(target)
     if key is None:
@@ -79,7 +70,7 @@ def on_assign(unit: "Unit", run: Any, target: ast.expr, node: ast.expr, value: V
             unit.compiled[key] = pattern
 
 
-def on_item(unit: "Unit", run: Any, target: ast.Subscript, base: Value, index: Value, value: Value) -> None:
+def on_item(run: Any, target: ast.Subscript, base: Value, index: Value, value: Value) -> None:
     """Storing into a mapping that means something: response headers, the session, the environment."""
     name = base.name
     if re.search(r"(^|\.)headers$", name) and "request" not in name:
@@ -93,11 +84,6 @@ def on_item(unit: "Unit", run: Any, target: ast.Subscript, base: Value, index: V
         run.sink("environment-set-from-input", target, "os.environ", tuple(flows))
 
 
-def on_store(unit: "Unit", run: Any, target: ast.Attribute, base: Value, value: Value) -> None:
-    """Storing into an attribute that means something: plain passwords, a document's text."""
-    del unit, run, target, base, value
-
-
 def on_subscript(unit: "Unit", run: Any, node: ast.Subscript, base: Value, index: Value) -> None:
     """Reading a position that foreign data chose."""
     if base.items is None or not index.flows or isinstance(node.ctx, ast.Store):
@@ -105,7 +91,7 @@ def on_subscript(unit: "Unit", run: Any, node: ast.Subscript, base: Value, index
     run.sink("index-from-input", node, unit.source.segment(node.value), run.effective(index.flows))
 
 
-def on_operation(unit: "Unit", run: Any, node: ast.BinOp, left: Value, right: Value) -> None:
+def on_operation(run: Any, node: ast.BinOp, left: Value, right: Value) -> None:
     """Division by, and repetition as often as, foreign data says."""
     if isinstance(node.op, (ast.Div, ast.FloorDiv, ast.Mod)) and not isinstance(left.const, str):
         if right.flows and not (

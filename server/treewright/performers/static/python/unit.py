@@ -317,13 +317,12 @@ class Unit:
             run.facts.sources.append(Origin(key, handler.lineno, 3, "the text of a caught exception"))
         return Value((Flow(Label("source", key)),), name="exception()")
 
-    def on_call(self, run: Any, node: ast.Call, name: str, arguments: Any) -> None:
+    def on_call(self, node: ast.Call) -> None:
         """A call was met."""
         statement = self.source.statement_of(node)
         first = self.source.lines[statement.lineno - 1]
         last = self.source.lines[min(node.end_lineno or node.lineno, len(self.source.lines)) - 1]
         self.statement_text = first if first is last else f"{first} {last}"
-        hooks.on_call(self, run, node, name, arguments)
 
     def on_return(self, run: Any, node: ast.Return, value: Value) -> None:
         """A return with a value was met."""
@@ -331,15 +330,11 @@ class Unit:
 
     def on_assign(self, run: Any, target: ast.expr, node: ast.expr, value: Value) -> None:
         """An assignment was met."""
-        hooks.on_assign(self, run, target, node, value)
+        hooks.on_assign(self, run, target, node)
 
     def on_item(self, run: Any, target: ast.Subscript, base: Value, index: Value, value: Value) -> None:
         """`base[index] = value` was met."""
-        hooks.on_item(self, run, target, base, index, value)
-
-    def on_store(self, run: Any, target: ast.Attribute, base: Value, value: Value) -> None:
-        """`base.attribute = value` was met."""
-        hooks.on_store(self, run, target, base, value)
+        hooks.on_item(run, target, base, index, value)
 
     def on_subscript(self, run: Any, node: ast.Subscript, base: Value, index: Value) -> None:
         """`base[index]` was read."""
@@ -347,14 +342,11 @@ class Unit:
 
     def on_join(self, run: Any, node: ast.BinOp, left: Value, right: Value) -> None:
         """`left / right` was met (a path joined, or a division)."""
-        hooks.on_operation(self, run, node, left, right)
+        hooks.on_operation(run, node, left, right)
 
     def on_operation(self, run: Any, node: ast.BinOp, left: Value, right: Value) -> None:
         """An arithmetic operation was met."""
-        hooks.on_operation(self, run, node, left, right)
-
-    def on_loop(self, run: Any, node: ast.For | ast.AsyncFor, iterable: Value) -> None:
-        """A loop over something was met."""
+        hooks.on_operation(run, node, left, right)
 
 
 def _outside(value: Value) -> Value:

@@ -34,7 +34,7 @@ def swallowed(unit: "Unit", node: ast.ExceptHandler) -> None:
         return
     shown = "except:" if node.type is None else f"except {unit.source.segment(node.type)}:"
     if _idle(node.body):
-        unit.report("error-swallowed", node, what=shown, strength=0 if node.type is None else 0)
+        unit.report("error-swallowed", node, what=shown)
     elif node.type is None and not _raises(node.body):
         unit.report("handler-too-broad", node, what=shown, strength=-1)
 

@@ -10,11 +10,40 @@ if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit
 
 _EXISTS = frozenset(
-    "os.path.exists os.path.isfile os.path.isdir os.access os.path.islink os.stat os.path.getsize os.lstat os.path.lexists".split()
+    [
+        "os.path.exists",
+        "os.path.isfile",
+        "os.path.isdir",
+        "os.access",
+        "os.path.islink",
+        "os.stat",
+        "os.path.getsize",
+        "os.lstat",
+        "os.path.lexists",
+    ]
 )
 _ACTS = frozenset(
-    "open io.open os.remove os.unlink os.rename os.mkdir os.makedirs os.rmdir shutil.rmtree shutil.copy shutil.move os.chmod os.open "
-    "os.chown shutil.copyfile os.replace codecs.open os.symlink os.listdir".split()
+    [
+        "open",
+        "io.open",
+        "os.remove",
+        "os.unlink",
+        "os.rename",
+        "os.mkdir",
+        "os.makedirs",
+        "os.rmdir",
+        "shutil.rmtree",
+        "shutil.copy",
+        "shutil.move",
+        "os.chmod",
+        "os.open",
+        "os.chown",
+        "shutil.copyfile",
+        "os.replace",
+        "codecs.open",
+        "os.symlink",
+        "os.listdir",
+    ]
 )
 
 
@@ -91,7 +120,7 @@ def check_then_act(unit: "Unit", node: ast.If) -> None:
         act = _act(unit, scope, key)
         if act is not None:
             shown = unit.source.segment(act.func)
-            strength = 0 if not unit.source.library and not negated or shown == "open" else -1
+            strength = 0 if (not unit.source.library and not negated) or shown == "open" else -1
             unit.report("check-and-act-parted", node.test, what=name.lstrip("~"), strength=strength,
                         facts=(("shown", shown), ("line", str(act.lineno))))  # fmt: skip
             return
@@ -292,7 +321,7 @@ def no_encoding(unit: "Unit", node: ast.Call) -> None:
     )
     if mode is not None and not (isinstance(mode, ast.Constant) and isinstance(mode.value, str)):
         return
-    if mode is None or "b" not in str(mode.value):  # type: ignore[union-attr,attr-defined]
+    if mode is None or "b" not in str(mode.value):
         place = unit.source.place(node)
         at = (place.end, place.end_column - 1)
         unit.report(

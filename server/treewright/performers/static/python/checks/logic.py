@@ -327,11 +327,15 @@ def float_equality(unit: "Unit", node: ast.Compare) -> None:
 def constant_condition(unit: "Unit", node: ast.If) -> None:
     """`assert (x, "message")`, `if x == "a" or "b"`."""
     test = node.test
-    if isinstance(test, ast.Tuple) and test.elts:
-        unit.report("condition-always-the-same", test, what=unit.source.segment(test)[:60])
-    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) and any(
-        isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value for part in test.values[1:]
-    ) and isinstance(test.values[0], ast.Compare):  # fmt: skip
+    if (isinstance(test, ast.Tuple) and test.elts) or (
+        isinstance(test, ast.BoolOp)
+        and isinstance(test.op, ast.Or)
+        and any(
+            isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value
+            for part in test.values[1:]
+        )
+        and isinstance(test.values[0], ast.Compare)
+    ):
         unit.report("condition-always-the-same", test, what=unit.source.segment(test)[:60])
 
 
@@ -377,9 +381,7 @@ def quadratic(unit: "Unit", node: ast.For) -> None:
                 and isinstance(node.iter, ast.Name)
                 and node.iter.id == inside
                 and part.args
-            ):
-                unit.report("text-grown-in-loop", part, what=unit.source.segment(part)[:60], strength=-1)
-            elif (
+            ) or (
                 part.func.attr == "insert"
                 and part.args
                 and isinstance(part.args[0], ast.Constant)

@@ -16,8 +16,19 @@ if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit
 
 _CALLS = frozenset(
-    "re.compile re.match re.search re.fullmatch re.findall re.finditer re.sub re.subn re.split regex.compile "
-    "django.core.validators.RegexValidator".split()
+    [
+        "re.compile",
+        "re.match",
+        "re.search",
+        "re.fullmatch",
+        "re.findall",
+        "re.finditer",
+        "re.sub",
+        "re.subn",
+        "re.split",
+        "regex.compile",
+        "django.core.validators.RegexValidator",
+    ]
 )
 _HOST_LIKE = re.compile(r"(?<!\\)\b[\w-]+(?<!\\)\.(com|org|net|io|edu|gov|example|local|co|dev|app)\b")
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit
 
 _WAITS = frozenset(
-    [f"requests.{verb}" for verb in "get post put delete head patch options request".split()]
+    [f"requests.{verb}" for verb in ["get", "post", "put", "delete", "head", "patch", "options", "request"]]
     + [
         "urllib.request.urlopen",
         "urllib2.urlopen",
@@ -182,9 +182,9 @@ def _lock_around(unit: "Unit", node: ast.AST) -> int:
 def naive(unit: "Unit", node: ast.Call) -> None:
     """`datetime.utcnow()`, `datetime.now()`."""
     name = unit.source.dotted(node.func)
-    if name in {"datetime.datetime.utcnow", "datetime.datetime.utcfromtimestamp"}:
-        unit.report("time-without-zone", node, what=name, strength=-1)
-    elif name == "datetime.datetime.now" and not node.args and not node.keywords:
+    if name in {"datetime.datetime.utcnow", "datetime.datetime.utcfromtimestamp"} or (
+        name == "datetime.datetime.now" and not node.args and not node.keywords
+    ):
         unit.report("time-without-zone", node, what=name, strength=-1)
 
 

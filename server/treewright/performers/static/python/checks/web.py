@@ -197,6 +197,11 @@ def settings(unit: "Unit", node: ast.Assign) -> None:
                 and _plausible(unit, target, key)
             ):
                 unit.report(rule, node, what=shown, safe=f"`{key}` is set the safe way")
+    _named_settings(unit, node, name, shown)
+
+
+def _named_settings(unit: "Unit", node: ast.Assign, name: str, shown: str) -> None:
+    """Settings whose value is a name or a list."""
     text = unit.source.segment(node.value)
     if name == "verify_mode" and text.endswith("CERT_NONE"):
         unit.report("tls-verification-off", node, what=shown, strength=_optional(unit, node))
@@ -267,9 +272,7 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     weak = re.compile(
         r"(?i)(^|[._])(token|password|passwd|pwd|otp|checksum|code|key|hash\w*|pass_?hash|digest)(\b|$)"
     )
-    if any(strong.search(text) for text in texts):
-        strength = 0
-    elif (
+    if any(strong.search(text) for text in texts) or (
         all(weak.search(text) for text in texts)
         and any(re.search(r"(?i)pass|pwd|otp|token", text) for text in texts)
         and not unit.source.library
@@ -437,11 +440,7 @@ def suffix_host(unit: "Unit", node: ast.Call) -> None:
         r"(?i)url|uri|host|link|target|domain|netloc|origin|redirect|next|referer", subject
     ):
         return
-    if node.func.attr == "startswith" and re.fullmatch(r"https?://[\w.-]+\.\w{2,}", text):
-        unit.report(
-            "host-checked-by-substring", node, what=unit.source.segment(node)[:60], facts=(("shown", text),)
-        )
-    elif (
+    if (node.func.attr == "startswith" and re.fullmatch(r"https?://[\w.-]+\.\w{2,}", text)) or (
         node.func.attr == "endswith"
         and re.fullmatch(r"[\w-]+(\.[\w-]+)+", text)
         and text.rpartition(".")[2] in {"com", "org", "net", "io", "edu", "gov", "local"}

@@ -76,7 +76,8 @@ def xpath_variables(source: Source, node: ast.AST) -> Change | None:
     pieces = _pieces(source, target) if target is not None else None
     if pieces is None or target is None:
         return None
-    text, values = "", []
+    text = ""
+    values: list[str] = []
     for piece in pieces:
         if isinstance(piece, str):
             text += re.sub(r"^['\"]", "", piece) if values and text.endswith("\0") else piece
@@ -212,7 +213,8 @@ def template_variable(source: Source, node: ast.AST) -> Change | None:
     pieces = _pieces(source, target)
     if pieces is None or any(isinstance(piece, str) and '"' in piece for piece in pieces):
         return None
-    text, values = "", []
+    text = ""
+    values: list[str] = []
     for piece in pieces:
         if isinstance(piece, str):
             text += piece

@@ -90,11 +90,6 @@ def assigned(source: Source, name: str, before: ast.AST) -> ast.Assign | None:
     return found[0] if len(found) == 1 and isinstance(found[0], ast.Assign) else None
 
 
-def call_at(source: Source, node: ast.AST) -> ast.Call | None:
-    """The call that a node is or begins."""
-    return node if isinstance(node, ast.Call) else None
-
-
 def apply(text: str, change: Change) -> str:
     """The text after a change; imports go behind the module's docstring and `__future__` imports."""
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -132,9 +127,7 @@ def _import_line(source: Source) -> int:
             isinstance(node, ast.Expr)
             and isinstance(node.value, ast.Constant)
             and isinstance(node.value.value, str)
-        ):
-            last = node.end_lineno or node.lineno
-        elif isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        ) or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
             last = node.end_lineno or node.lineno
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             return node.lineno
@@ -142,5 +135,4 @@ def _import_line(source: Source) -> int:
             break
     if last:
         return last + 1
-    first = source.tree.body[0].lineno if source.tree.body else 1
-    return first
+    return source.tree.body[0].lineno if source.tree.body else 1

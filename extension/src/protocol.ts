@@ -405,6 +405,16 @@ export interface ModelsResult {
   default: string;
 }
 
+/** `treewright/keys`: keys of endpoints by name, from the editor's secret storage; kept in memory, never written. */
+export interface KeysRequest {
+  keys: Record<string, string>;
+}
+
+/** How many keys are known now. */
+export interface KeysResult {
+  known: number;
+}
+
 /** `treewright/validate`: check a preset, profile or lens file, or a folder of them; an address or a path. */
 export interface ValidateRequest {
   target: string;
@@ -560,6 +570,7 @@ export const Requests = {
   presetText: new RequestType<PresetTextRequest, PresetTextResult, ErrorData>('treewright/presetText'),
   validate: new RequestType<ValidateRequest, ValidateResult, ErrorData>('treewright/validate'),
   models: new RequestType<ModelsRequest, ModelsResult, ErrorData>('treewright/models'),
+  keys: new RequestType<KeysRequest, KeysResult, ErrorData>('treewright/keys'),
   report: new RequestType<ReportRequest, TextResult, ErrorData>('treewright/report'),
   document: new RequestType<DocumentRequest, TextResult, ErrorData>('treewright/document'),
   about: new RequestType<AboutRequest, AboutResult, ErrorData>('treewright/about'),

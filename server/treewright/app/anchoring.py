@@ -56,7 +56,10 @@ class AnchorBook:
                 try:
                     make_folder(self._folder, private=True)
                     replace_file(
-                        self._folder / f"{run}.json", [kept.model_dump_json().encode()], durable=False, private=True
+                        self._folder / f"{run}.json",
+                        [kept.model_dump_json().encode()],
+                        durable=False,
+                        private=True,
                     )
                 except StoreError:
                     continue

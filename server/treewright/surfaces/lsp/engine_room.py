@@ -70,8 +70,11 @@ class EngineRoom:
 
     def configure(self, given: Any) -> None:
         """Take changed settings."""
-        self.settings, faults = read_settings(given, self.settings)
+        before = self.settings
+        self.settings, faults = read_settings(given, before)
         self._complain(faults)
+        if before.editor_model != self.settings.editor_model:
+            self._session.renew_app()
         self.board.publish_all()
 
     def folders_changed(self) -> None:

@@ -62,6 +62,8 @@ OWN_METHODS: dict[str, str] = {
     "treewright/decisions": "findings:decisions",
     "treewright/presets": "catalogue:presets",
     "treewright/presetText": "catalogue:preset_text",
+    "treewright/models": "catalogue:models",
+    "treewright/keys": "catalogue:keys",
     "treewright/validate": "catalogue:validate",
     "treewright/about": "catalogue:about",
     "treewright/models": "catalogue:models",

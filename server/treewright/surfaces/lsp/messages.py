@@ -504,6 +504,18 @@ class ModelsResult(Message):
     default: str
 
 
+class KeysRequest(Message):
+    """`treewright/keys`: keys of endpoints by name, from the editor's secret storage; kept in memory, never written."""
+
+    keys: dict[str, Annotated[str, Field(max_length=10_000)]]
+
+
+class KeysResult(Message):
+    """How many keys are known now."""
+
+    known: int
+
+
 class ValidateRequest(Message):
     """`treewright/validate`: check a preset, profile or lens file, or a folder of them; an address or a path."""
 
@@ -665,6 +677,7 @@ REQUESTS: dict[str, tuple[type[Message], type[Message]]] = {
     "treewright/presetText": (PresetTextRequest, PresetTextResult),
     "treewright/validate": (ValidateRequest, ValidateResult),
     "treewright/models": (ModelsRequest, ModelsResult),
+    "treewright/keys": (KeysRequest, KeysResult),
     "treewright/report": (ReportRequest, TextResult),
     "treewright/document": (DocumentRequest, TextResult),
     "treewright/about": (AboutRequest, AboutResult),

@@ -36,6 +36,7 @@ class Session:
         folders: the workspace folders, key to path.
         options: initialization options as they came.
         ready: what the first requests need has been loaded.
+        keys: keys of endpoints, from the client's secret storage; in memory only.
         cancels: what to call when the user cancels a progress, by its token.
     """
 
@@ -48,6 +49,7 @@ class Session:
         self.folders: dict[str, Path] = {}
         self.options: dict[str, Any] = {}
         self.ready = asyncio.Event()
+        self.keys: dict[str, str] = {}
         self.cancels: dict[str | int, Callable[[], Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._room: EngineRoom | None = None
@@ -107,7 +109,16 @@ class Session:
         """The facade."""
         from treewright.app.treewright import Treewright
 
-        return Treewright("lsp")
+        bridge = None
+        if self.settings.editor_model:
+            from treewright.surfaces.lsp.model_bridge import editor_call
+
+            bridge = editor_call(self)
+        return Treewright("lsp", ask_editor=bridge, keys=self.keys)
+
+    def renew_app(self) -> None:
+        """Make the facade anew when next used: the editor's model has come or gone."""
+        self.__dict__.pop("app", None)
 
     @property
     def settings(self) -> "EditorSettings":

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from treewright import __version__
+from treewright.app.model_list import answering_models, listed_models
 from treewright.errors import RequestError
 from treewright.presets.fault import Fault
 from treewright.presets.loader import find_preset
@@ -35,6 +36,23 @@ async def preset_text(session: Session, request: m.PresetTextRequest) -> m.Prese
     text = await asyncio.to_thread(source.read_text, "utf-8")
     named = re.sub(r"\A(---\s*\n(?:.*\n)*?name:[ \t]*)\S+", rf"\g<1>{request.name}", text, count=1)
     return m.PresetTextResult(text=named, folder=str(root.presets))
+
+
+async def models(session: Session, request: m.ModelsRequest) -> m.ModelsResult:
+    """List models that can be named; the usual local ports are asked only on the user's wish."""
+    found, default = await asyncio.to_thread(listed_models, session.app.context)
+    if request.discover:
+        found += await answering_models()
+    rows = [m.ModelRow(name=e.name, kind=e.kind, detail=e.detail, ready=e.ready) for e in found]
+    return m.ModelsResult(models=rows, default=session.settings.model or default)
+
+
+async def keys(session: Session, request: m.KeysRequest) -> m.KeysResult:
+    """Take keys; an empty one is forgotten."""
+    session.keys.update(request.keys)
+    for name in [name for name, key in session.keys.items() if not key]:
+        del session.keys[name]
+    return m.KeysResult(known=len(session.keys))
 
 
 async def validate(session: Session, request: m.ValidateRequest) -> m.ValidateResult:

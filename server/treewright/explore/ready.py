@@ -62,9 +62,8 @@ def _all(tree: Tree) -> Iterator[Task]:
     for phase in _PHASES:
         for node_id in tree.waiting[phase]:
             yield from _of_node(tree, node_id)
-    for home in tree.passes.values():
-        for letter, state in home.framings.items():
-            yield from _of_framing(home.node, letter, state)
+    for node_id, letter in tree.asking:
+        yield from _of_framing(node_id, letter, tree.passes[node_id].framings[letter])
     yield from _ending(tree)
 
 

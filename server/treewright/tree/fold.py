@@ -98,6 +98,8 @@ def _round_started(tree: TreeState, event: e.RoundStarted, _at: int) -> None:
     for node in event.frontier:
         tree.passes[node] = Pass.opened(node, event.number, event.framings)
         tree.frontier.pop(node, None)
+        for letter in event.framings:
+            tree.ask(tree.passes[node], letter)
 
 
 def _framing(tree: TreeState, event: Any) -> tuple[Pass, FramingState] | None:
@@ -122,7 +124,7 @@ def _framing_answered(tree: TreeState, event: e.FramingAnswered, at: int) -> Non
             tree.high_risk = True
     else:
         _fail_framing(tree, home, event.framing, event.reason or "no usable answer", at)
-    tree.watch(home)
+    tree.ask(home, event.framing)
 
 
 def _proposals_checked(tree: TreeState, event: e.ProposalsChecked, at: int) -> None:
@@ -135,7 +137,7 @@ def _proposals_checked(tree: TreeState, event: e.ProposalsChecked, at: int) -> N
         _fired(tree, event.node, event.framing, "answered")
     else:
         _fail_framing(tree, home, event.framing, "; ".join(event.reasons) or "no usable proposal", at)
-    tree.watch(home)
+    tree.ask(home, event.framing)
 
 
 def _fail_framing(tree: TreeState, home: Pass, letter: str, reason: str, at: int) -> None:
@@ -335,7 +337,7 @@ def _task_failed(tree: TreeState, event: e.TaskFailed, at: int) -> None:
         letter = rest.split("/")[1]
         if letter in home.framings:
             _fail_framing(tree, home, letter, event.message, at)
-            tree.watch(home)
+            tree.ask(home, letter)
     elif kind in ("derive", "revise") and (node := tree.nodes.get(node_id)) is not None:
         node.failures += 1
         if node.failures >= STEP_TRIES:

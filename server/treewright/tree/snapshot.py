@@ -82,6 +82,7 @@ def _header(tree: Tree) -> dict[str, Any]:
     header: dict[str, Any] = {name: getattr(tree, name) for name in _SCALARS}
     header |= {name: list(getattr(tree, name)) for name in _ORDERS}
     header |= {
+        "asking": list(tree.asking),
         "format": FORMAT,
         "nodes": len(tree.nodes),
         "started": tree.started.model_dump(mode="json") if tree.started else None,
@@ -130,6 +131,7 @@ def _tree(header: dict[str, Any]) -> Tree:
         setattr(tree, name, header[name])
     for name in _ORDERS:
         setattr(tree, name, dict.fromkeys(header[name]))
+    tree.asking = dict.fromkeys((node, letter) for node, letter in header["asking"])
     tree.started = e.RunStarted.model_validate(header["started"]) if header["started"] else None
     tree.status = Status(header["status"])
     tree.caps = Caps.model_validate(header["caps"])

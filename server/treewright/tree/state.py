@@ -1,8 +1,8 @@
 """What a tree holds: its nodes, and the indexes by which the engine finds what is ready in constant time."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from treewright.tree import event as e
 from treewright.tree.body import ConditionState
@@ -10,6 +10,8 @@ from treewright.tree.ids import ROOT
 from treewright.tree.node import Node, Phase
 from treewright.tree.passes import Pass
 from treewright.tree.run import Caps, Role, Status
+
+Key = TypeVar("Key", bound=Hashable)
 
 _IDLE = (Phase.SETTLED, Phase.BLOCKED)
 
@@ -74,6 +76,7 @@ class TreeState:
         rounds: all rounds; the last may be open.
         frontier: advancing, not yet expanded nodes that stand for themselves.
         waiting: nodes by phase, in the order they came to it.
+        asking: node and letter of the framings that wait for an answer or its check.
         draftable: passes that have an answer to admit.
         quiet: passes in which nothing is in progress.
         records: framings that brought no child.
@@ -104,6 +107,7 @@ class TreeState:
         self.rounds: list[Round] = []
         self.frontier: dict[str, None] = {}
         self.waiting: dict[Phase, dict[str, None]] = {phase: {} for phase in Phase}
+        self.asking: dict[tuple[str, str], None] = {}
         self.draftable: dict[str, None] = {}
         self.quiet: dict[str, None] = {}
         self.records: list[Record] = []
@@ -170,6 +174,11 @@ class TreeState:
         self.waiting[node.phase][node.id] = None
         self.watch(home)
 
+    def ask(self, home: Pass, letter: str) -> None:
+        """Keep the index of framings true after one of a pass has moved."""
+        _keep(self.asking, (home.node, letter), not home.framings[letter].step.final)
+        self.watch(home)
+
     def watch(self, home: Pass) -> None:
         """Keep the indexes of passes true after a pass has changed."""
         _keep(self.draftable, home.node, home.next_to_admit() is not None)
@@ -187,7 +196,7 @@ class TreeState:
             self.high_risk = True
 
 
-def _keep(index: dict[str, None], key: str, present: bool) -> None:
+def _keep(index: dict[Key, None], key: Key, present: bool) -> None:
     if present:
         index[key] = None
     else:

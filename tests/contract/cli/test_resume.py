@@ -128,7 +128,8 @@ def test_ctrl_c_stops_cleanly_and_prints_the_resume_command(treewright: Command,
         encoding="utf-8",
     )
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not (tmp_path / "out" / "journal.jsonl").exists():
+    journal = tmp_path / "out" / "journal.jsonl"
+    while time.monotonic() < deadline and not (journal.exists() and b"grounded" in journal.read_bytes()):
         time.sleep(0.01)
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=30)

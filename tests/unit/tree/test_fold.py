@@ -25,14 +25,14 @@ def picture(tree: Tree) -> bytes:
     return b"".join(snapshot.encode(tree))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, len(RUN.lines)))
 def test_a_snapshot_anywhere_and_the_rest_equal_the_whole(cut: int) -> None:
     half = snapshot.decode(iter(picture(fold(Tree(), 0, cut)).splitlines(keepends=True)))
     assert picture(fold(half, cut, len(RUN.lines))) == picture(RUN.tree)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sets(st.integers(1, len(RUN.lines) - 1), min_size=1, max_size=6))
 def test_a_journal_with_lost_events_folds_to_a_tree_that_grows_on_to_an_end(lost: set[int]) -> None:
     part = RUN.reopened()

@@ -144,7 +144,8 @@ class AutopilotTools(SubagentTools):
         if driver is None:
             raise Refusal("autopilot_unavailable", fault="no provider of language models is connected")
         timeout = self._around.settings.subagent.timeout
-        endpoints = [Endpoint(settings.endpoint, settings.model, timeout, True)] if settings.endpoint else []
+        url, model = (settings.endpoint, settings.model) if settings.endpoint else (settings.model, "")
+        endpoints = [Endpoint(url, model, timeout, use_operator_key=True)] if url else []
         answers = driver.perform(TaskPlan([task], endpoints))
         if task.id not in answers.texts:
             raise Refusal(

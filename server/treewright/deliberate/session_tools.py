@@ -105,11 +105,18 @@ class SessionTools(Toolbox):
             "list_sessions" if sessions else "no_sessions", {"sessions": sessions}, count=len(sessions)
         )
 
-    @tool()
-    def resume_session(self, session: Session) -> Reply:
-        """Take up a session; an archived one becomes what it was before."""
-        if session.status == "archived":
-            session.status = "active" if session.finalized_at is None else "finalized"
+    @tool(opens="id")
+    def resume_session(self, session_id: str) -> Reply:
+        """Take up a session; an archived one becomes what it was before. Nothing else is written."""
+        with self.reading(session_id) as session:
+            if session.status != "archived":
+                return self._where_it_stands(session)
+        with self.editing(session_id, "any", "resume_session") as session:
+            if session.status == "archived":
+                session.status = "active" if session.finalized_at is None else "finalized"
+            return self._where_it_stands(session)
+
+    def _where_it_stands(self, session: Session) -> Reply:
         thought = session.current_thought
         facts: dict[str, Any] = {
             "question": session.question,

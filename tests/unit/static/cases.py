@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "static"
-_BLOCK = re.compile(r"^## (?P<title>[^\n]+)\n(?P<prose>.*?)^```python\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(
+    r"^## (?P<title>[^\n]+)\n(?P<prose>.*?)^```python\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL
+)
 _EXPECTED = re.compile(r"#\s*(finding|refuted|marginal):\s*([\w ,-]+?)\s*$")
 _CWE = re.compile(r"CWE-(\d+)")
 
@@ -44,5 +46,9 @@ def read_cases(folder: Path) -> list[Case]:
                 lines.append(line)
             cwes = frozenset(int(number) for number in _CWE.findall(block["title"]))
             lenient = "(lenient)" in block["title"]
-            found.append(Case(path.stem, block["title"].strip(), "\n".join(lines) + "\n", tuple(expected), cwes, lenient))
+            found.append(
+                Case(
+                    path.stem, block["title"].strip(), "\n".join(lines) + "\n", tuple(expected), cwes, lenient
+                )
+            )
     return found

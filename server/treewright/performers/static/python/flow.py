@@ -116,14 +116,14 @@ class FunctionRun(Guards):
     def _assign(self, node: ast.Assign) -> Env | None:
         value = self.eval(node.value)
         for target in node.targets:
-            self.unit.on_assign(self, target, node.value, value)
+            self.unit.on_assign(self, target, node.value)
             self.bind(target, value, node.lineno)
         return self.env
 
     def _annotated(self, node: ast.AnnAssign) -> Env | None:
         if node.value is not None:
             value = self.eval(node.value)
-            self.unit.on_assign(self, node.target, node.value, value)
+            self.unit.on_assign(self, node.target, node.value)
             self.bind(node.target, value, node.lineno)
         elif isinstance(node.target, ast.Name):
             self.env.vars.setdefault(node.target.id, self.unit.annotated(node.annotation))

@@ -328,7 +328,7 @@ class Unit:
         """A return with a value was met."""
         hooks.on_return(self, run, node, value)
 
-    def on_assign(self, run: Any, target: ast.expr, node: ast.expr, value: Value) -> None:
+    def on_assign(self, run: Any, target: ast.expr, node: ast.expr) -> None:
         """An assignment was met."""
         hooks.on_assign(self, run, target, node)
 

@@ -97,10 +97,27 @@ def ambiguous(pattern: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
+            if _alternatives_alike(pattern):
+                return "alternatives that begin alike are repeated"
             tree = parser.parse(pattern)
     except (re.error, RecursionError, OverflowError, ValueError):
         return ""
     return _look(list(tree), followed=False)
+
+
+_REPEATED_CHOICE = re.compile(r"\((?:\?:)?((?:[^()\\]|\\.)*\|(?:[^()\\]|\\.)*)\)[*+](?![*+]?$)")
+
+
+def _alternatives_alike(pattern: str) -> bool:
+    """`(a|a)*$`, `(\\w|\\d)+x`: the parser folds such choices into one set, so they are looked at before it does."""
+    for found in _REPEATED_CHOICE.finditer(pattern):
+        firsts = [_first(list(parser.parse(part))) for part in found.group(1).split("|") if part]
+        singles = all(len(list(parser.parse(part))) == 1 for part in found.group(1).split("|"))
+        if singles and any(
+            _overlap(one, other) for index, one in enumerate(firsts) for other in firsts[index + 1 :]
+        ):
+            return True
+    return False
 
 
 def _look(items: list[Any], followed: bool) -> str:

@@ -83,7 +83,8 @@ class _Reader(HTMLParser):
         self._silent: list[str] = []
         self._parts: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
         if tag == "title" and not self.title:
             self._in_title = True
         elif tag == "body":
@@ -95,7 +96,8 @@ class _Reader(HTMLParser):
                 self._silent.clear()  # pages may leave out </head> and <body>
             self._parts.append("\n")
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        del attrs
         if tag in _BREAKING:
             self._parts.append("\n")
 

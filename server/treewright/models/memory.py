@@ -77,7 +77,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointFacts:
-    """Everything remembered of one model at one endpoint."""
+    """Everything remembered of one model at one endpoint; the context size only while the process lives."""
 
     dialect: Dialect = field(default_factory=Dialect)
     speed: Speed = field(default_factory=Speed)
@@ -134,6 +134,7 @@ def _name(endpoint: str, model: str) -> str:
 
 def _plain(facts: EndpointFacts) -> dict[str, Any]:
     table = asdict(facts)
+    del table["context_tokens"]  # a server may be started with another context tomorrow
     for key in ("refused", "dropped"):
         table["dialect"][key] = sorted(table["dialect"][key])
     return table
@@ -157,5 +158,4 @@ def _facts_of(entry: Mapping[str, Any]) -> EndpointFacts:
             one_sample=bool(dialect["one_sample"]),
         ),
         speed=Speed(**entry["speed"]),
-        context_tokens=entry["context_tokens"],
     )

@@ -287,16 +287,7 @@ def _over_http(name: str, endpoint: str, table: EndpointSettings, around: Surrou
             f"The key of {name} would go unencrypted to {origin}.",
             "Use https, or set allow_plain_http = true on a network that you trust.",
         )
-    anthropic = table.kind == "anthropic"
-    headers = {"anthropic-version": API_VERSION, **table.headers} if anthropic else dict(table.headers)
-    wire = Wire(
-        base_url=url,
-        key=key,
-        key_header="x-api-key" if anthropic else "Authorization",
-        headers=headers,
-        timeouts=table.timeouts,
-        extra_secrets=tuple(Key(value, url) for value in table.headers.values() if _is_secret(value)),
-    )
+    wire = _wire(table, url, key)
     info = ProviderInfo(
         name=name,
         kind=table.kind,
@@ -307,8 +298,21 @@ def _over_http(name: str, endpoint: str, table: EndpointSettings, around: Surrou
         concurrency=table.concurrency,
         call_limit_s=wire.call_limit_s,
     )
-    kind: type[HttpProvider] = AnthropicProvider if anthropic else OpenAIProvider
+    kind: type[HttpProvider] = AnthropicProvider if table.kind == "anthropic" else OpenAIProvider
     return kind(info, wire, around.memory)
+
+
+def _wire(table: EndpointSettings, url: str, key: Key | None) -> Wire:
+    anthropic = table.kind == "anthropic"
+    headers = {"anthropic-version": API_VERSION, **table.headers} if anthropic else dict(table.headers)
+    return Wire(
+        base_url=url,
+        key=key,
+        key_header="x-api-key" if anthropic else "Authorization",
+        headers=headers,
+        timeouts=table.timeouts,
+        extra_secrets=tuple(Key(value, url) for value in table.headers.values() if _is_secret(value)),
+    )
 
 
 def with_version(url: str) -> str:

@@ -163,8 +163,9 @@ class CapGate:
         """Reserved and not yet settled."""
         return sum(self._holds.values())
 
-    async def reserve(self, estimate_usd: float, *, label: str, deadline_s: float) -> str:  # noqa: ARG002
-        """Hold an amount; see `SpendGate.reserve`."""
+    async def reserve(self, estimate_usd: float, *, label: str, deadline_s: float) -> str:
+        """Hold an amount, see `SpendGate.reserve`; a hold of this process needs no deadline."""
+        del deadline_s
         _check_amount(estimate_usd)
         left = self.cap_usd - self.spent_usd - self.held_usd
         if self.cap_usd == 0 or estimate_usd > left + 1e-9:
@@ -179,12 +180,13 @@ class CapGate:
         self._holds[name] = estimate_usd
         return name
 
-    async def settle(self, reservation: str, actual_usd: float, *, failed: bool) -> None:  # noqa: ARG002
+    async def settle(self, reservation: str, actual_usd: float, *, failed: bool) -> None:
         """Charge and release; see `SpendGate.settle`.
 
         Raises:
             CapError: `unknown_reservation`; it was settled already or never made.
         """
+        del failed  # what it cost is charged all the same
         _check_amount(actual_usd)
         if self._holds.pop(reservation, None) is None:
             raise CapError("unknown_reservation", f"There is no open reservation {reservation!r}.")

@@ -79,8 +79,8 @@ async def ask(
 ) -> Answer:
     """Ask for data that fits the request's schema.
 
-    An answer that does not fit goes back with its exact faults, at most `max_repairs` times. One that was cut off,
-    or is empty, is asked for again once with more room; a prompt too long for the context loses what is optional.
+    An answer that does not fit goes back with its exact faults, at most `max_repairs` times. One that was cut off
+    or is empty is asked for again once with more room. A prompt that is too long, or that the server cut, loses what is optional.
 
     Args:
         provider: whom to ask; put `spend.Metered` around one that costs.
@@ -107,7 +107,7 @@ async def ask(
     while True:
         done = await provider.complete(current, on_text=on_text, cancel=cancel)
         course.count(done)
-        if done.outcome is Outcome.CONTEXT_OVERFLOW:
+        if done.outcome in {Outcome.CONTEXT_OVERFLOW, Outcome.PROMPT_TRUNCATED}:
             current = course.first = _smaller(course, done)
             continue
         parsed, problem = _read(done, course.schema, check)
@@ -131,19 +131,23 @@ def _fitted_beforehand(provider: Provider, request: Request) -> tuple[Request, l
 
 
 def _smaller(course: _Course, done: Completion) -> Request:
-    """Return the first request, smaller, after the server said that it does not fit."""
+    """Return the first request, smaller, after the server said, or showed by what it read, that it does not fit."""
     request = course.first
-    if done.context_tokens is not None:
-        stretch = 1.0
-        if done.prompt_tokens_seen:
-            stretch = done.prompt_tokens_seen / max(1, prompt_tokens_at_most(request))
-        fitted = fit(request, done.context_tokens, stretch)
-        if fitted is not None and fitted.request != request:
+    context, seen = done.context_tokens, done.prompt_tokens_seen
+    if done.outcome is Outcome.PROMPT_TRUNCATED and not done.usage.estimated:
+        context = done.usage.prompt_tokens + request.max_tokens
+    if context is not None:
+        stretch = seen / max(1, prompt_tokens_at_most(request)) if seen else 1.0
+        fitted = fit(request, context, stretch)
+        if fitted is not None and fitted.left_out:
             course.left_out.extend(fitted.left_out)
+            return fitted.request
+        if fitted is not None and fitted.request != request and done.outcome is Outcome.CONTEXT_OVERFLOW:
             return fitted.request
     dropped = drop_least(request)
     if dropped is None:
-        raise _failure(course, done, "model_context_overflow", _CONTEXT_HINT)
+        hint = _HINTS.get(done.outcome, _CONTEXT_HINT)
+        raise _failure(course, done, f"model_{done.outcome.value}", hint)
     course.left_out.extend(dropped.left_out)
     return dropped.request
 

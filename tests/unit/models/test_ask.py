@@ -198,3 +198,16 @@ async def test_a_schema_that_would_not_be_held_is_refused_before_anything_is_ask
             provider, Request(messages=REQUEST.messages, schema={"type": "object", "patternProperties": {}})
         )
     assert caught.value.code == "schema_unsupported" and provider.requests == []
+
+
+@pytest.mark.requirement("models:outcome:prompt-truncated")
+async def test_a_prompt_that_the_server_cut_is_asked_again_as_small_as_what_it_read():
+    read = Usage(prompt_tokens=850, completion_tokens=10)
+    cut_prompt = ScriptedAnswer(text="{}", outcome=Outcome.PROMPT_TRUNCATED, usage=read)
+    provider = ScriptedProvider([cut_prompt, GOOD])
+    answer = await ask(provider, LONG)
+    assert answer.value == GOOD and set(answer.left_out) == {"siblings", "glossary"}
+    short = ScriptedProvider([ScriptedAnswer(text="{}", outcome=Outcome.PROMPT_TRUNCATED, usage=read)])
+    with pytest.raises(ModelError) as caught:
+        await ask(short, REQUEST)
+    assert caught.value.code == "model_prompt_truncated" and "num_ctx" in caught.value.hint

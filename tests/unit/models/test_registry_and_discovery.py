@@ -197,7 +197,8 @@ def test_what_was_found_out_survives_processes_damage_and_a_disk_that_refuses(tm
     second.learn("http://b", "m", context_tokens=4096, speed=Speed(tokens_per_second=9, calls=1))
     third = EndpointMemory(path)
     assert third.facts("http://a", "m").dialect.structured == "json_object"
-    assert third.facts("http://b", "m").context_tokens == 4096
+    assert second.facts("http://b", "m").context_tokens == 4096
+    assert third.facts("http://b", "m").context_tokens is None, "the server may have a larger one by now"
     assert third.facts("http://b", "m").speed.tokens_per_second == 9
     path.write_text("{damaged", encoding="utf-8")
     assert EndpointMemory(path).facts("http://a", "m").dialect == Dialect()

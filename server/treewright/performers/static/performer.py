@@ -149,7 +149,8 @@ class _State:
             return self._worst()
         items = self.first.get(task.framing, [])
         if items:
-            return ProposeResult(proposals=[proposal(item, self.at) for item in items])
+            found = [proposal(item, self.at) for item in items]
+            return ProposeResult(proposals=found, examined=self._examined(task.framing))
         return ProposeResult(examined=self._examined(task.framing))
 
     def _examined(self, letter: str) -> Examined:
@@ -157,7 +158,7 @@ class _State:
         if record is None:
             return Examined(note="no question of this framing applies to the code")
         guards = [f"{record.guards} guards stand in the code"] if record.guards else []
-        note = f"{record.sites} places looked at, none is a finding"
+        note = f"{record.sites} places looked at" + ("" if record.findings else ", none is a finding")
         return Examined(questions=list(record.questions), sites=record.sites, guards=guards, note=note)
 
     def _elsewhere(self, brief: Brief) -> ProposeResult:
@@ -169,7 +170,8 @@ class _State:
             return ProposeResult(examined=Examined(note=note))
         later = self.later.get(item.fingerprint, [])
         if later:
-            return ProposeResult(proposals=[proposal(each, self.at) for each in later])
+            found = [proposal(each, self.at) for each in later]
+            return ProposeResult(proposals=found, examined=Examined(sites=len(later)))
         same = sum(1 for each in self.audit.findings if each.rule == item.rule and each is not item)
         note = f"the same pattern stands at {same} other places; each is in the tree"
         return ProposeResult(

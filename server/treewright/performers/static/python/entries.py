@@ -8,6 +8,9 @@ from treewright.performers.static.python.source import Source
 _ROUTE_VERBS = frozenset(
     [
         "route",
+        "errorhandler",
+        "app_errorhandler",
+        "exception_handler",
         "get",
         "post",
         "put",

@@ -73,7 +73,8 @@ def on_assign(unit: "Unit", run: Any, target: ast.expr, node: ast.expr) -> None:
 def on_item(run: Any, target: ast.Subscript, base: Value, index: Value, value: Value) -> None:
     """Storing into a mapping that means something: response headers, the session, the environment."""
     name = base.name
-    if re.search(r"(^|\.)headers$", name) and "request" not in name:
+    response = re.search(r"(Response\w*|make_response)\(\)$", name)
+    if response or (re.search(r"(^|\.)headers$", name) and "request" not in name):
         run.sink("header-built-from-input", target, "the response header", run.effective(value.flows))
     elif name in {"flask.session", "~request.session"} or name.endswith(".session"):
         run.sink("session-filled-from-input", target, "the session", run.effective(value.flows))

@@ -2,7 +2,7 @@
 
 A name is exact (`os.system`), a method of anything (`*.execute`), or everything below (`paramiko.client.*`).
 A condition is one string: `verify=False`, `verify!=False`, `mode|1~w` (constant text matches the regular
-expression), `0@password` (source text matches), `bits|0<2048`, `shell!` (given), `-timeout` (not given),
+expression), `0%^/tmp/` (text that it begins with), `0@password` (source text matches), `bits|0<2048`, `shell!` (given), `-timeout` (not given),
 `0^` (known constant), `recv@cursor`, `0+` (composed text). `a|1` means keyword `a`, else position 1.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 
 from treewright.performers.static.python.value import UNKNOWN, Value
 
-_CONDITION = re.compile(r"^(-?)([\w|]+)(!=|=|~|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
+_CONDITION = re.compile(r"^(-?)([\w|]+)(!=|=|~|%|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -87,6 +87,8 @@ def _test(operator: str, literal: Any, node: ast.expr, value: Value, text: TextO
         case "~":
             known = value.text()
             return known is not None and literal.search(known) is not None
+        case "%":
+            return value.prefix is not None and literal.search(value.prefix) is not None
         case "@":
             return literal.search(text(node)) is not None or bool(value.name and literal.search(value.name))
         case "<" | ">":
@@ -123,7 +125,7 @@ def condition(text: str) -> Condition:
     absent, spec, operator, rest = found.groups()
     if absent:
         return Condition(spec, "-", None)
-    if operator in {"~", "@"}:
+    if operator in {"~", "@", "%"}:
         return Condition(spec, operator, re.compile(rest, re.IGNORECASE))
     if operator in {"=", "!="}:
         try:
@@ -165,9 +167,9 @@ class NameTable:
         if known is not None:
             return known
         found = list(self._exact.get(name, ()))
-        head, dot, last = name.rpartition(".")
-        if dot and head:
-            found += self._methods.get(last, ())
+        parts = name.split(".")
+        for length in range(1, min(len(parts), 4)):
+            found += self._methods.get(".".join(parts[-length:]), ())
         found += [entry for prefix, entry in self._below if name.startswith(prefix)]
         self._known[name] = tuple(found)
         return self._known[name]

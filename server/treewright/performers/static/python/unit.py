@@ -160,11 +160,19 @@ class Unit:
             if extra is not None:
                 found[extra.arg] = Value((Flow(Label("param", extra.arg)),))
         facts.params = tuple(found)
+        line = task.node.lineno
+        facts.sources += [
+            Origin(f"exception:{name}", line, 3, "the text of a caught exception")
+            for name, value in found.items()
+            if value.name == "exception()"
+        ]
         return found
 
     def _parameter(self, name: str, note: Value, entry: Entry, node: ast.AST) -> Value:
         if name in {"request", "req"} or note.name.endswith(("Request()", "HttpRequest()")):
             return Value((), name="~request")
+        if any(d.endswith(("errorhandler", "exception_handler")) for d in entry.decorators):
+            return Value((Flow(Label("source", f"exception:{name}")),), name="exception()")
         if name in entry.clean and entry.strength > 1:
             return Value((), name=note.name)
         marks: tuple[Mark, ...] = ()

@@ -104,7 +104,8 @@ def check_then_act(unit: "Unit", node: ast.If) -> None:
     """`if os.path.exists(path): open(path)`: the file can change in between."""
     for call in (part for part in ast.walk(node.test) if isinstance(part, ast.Call)):
         name = unit.source.dotted(call.func)
-        method = name.rpartition(".")[2] if name.rpartition(".")[2] in {"exists", "is_file", "is_dir"} else ""
+        last = name.rpartition(".")[2]
+        method = last if last in {"exists", "is_file", "is_dir"} and name not in _EXISTS else ""
         if name not in _EXISTS and not method:
             continue
         subject = (
@@ -281,7 +282,7 @@ def left_open(unit: "Unit", node: ast.Assign) -> None:
         return
     variable = node.targets[0].id
     text = unit.source.segment(function)
-    if re.search(rf"\bwith\b[^\n]*\b{variable}\b|closing\({variable}\b|return\s+{variable}\b|yield\s+{variable}\b|=\s*{variable}\b|"
+    if re.search(rf"\bwith\b[^\n]*\b{variable}\b|closing\({variable}\b|return\s+{variable}\b|yield\s+{variable}\b|=\s*{variable}\s*$|"
                  rf"[(,]\s*{variable}\s*[,)]|\bdel {variable}\b", text):  # fmt: skip
         return
     closed = re.search(rf"\b{variable}\.(close|detach|shutdown)\(", text)
@@ -290,7 +291,8 @@ def left_open(unit: "Unit", node: ast.Assign) -> None:
         for part in ast.walk(function) if isinstance(part, ast.Try) for statement in part.finalbody
     )  # fmt: skip
     if not closed:
-        unit.report("handle-left-open", node, what=name, facts=(("shown", variable),))
+        weak = -1 if name in {"sqlite3.connect", "socket.socket", "tempfile.NamedTemporaryFile"} else 0
+        unit.report("handle-left-open", node, what=name, strength=weak, facts=(("shown", variable),))
     elif not in_finally:
         unit.report("handle-left-open", node, what=name, strength=-1, facts=(("shown", variable),))
 

@@ -311,3 +311,14 @@ def path_variable(unit: "Unit", node: ast.Assign) -> None:
             unit.report(
                 "path-searched-first", node, what=f"os.environ[{key!r}]", facts=(("shown", text[:60]),)
             )
+
+
+@check("clear-text-protocol", ast.Call)
+def mail_in_clear(unit: "Unit", node: ast.Call) -> None:
+    """`smtplib.SMTP(...)` followed by `login` without `starttls`."""
+    if unit.source.dotted(node.func) != "smtplib.SMTP" or unit.source.is_test:
+        return
+    function = unit.source.function_of(node)
+    text = unit.source.segment(function) if function else unit.source.text
+    if ".login(" in text and "starttls" not in text:
+        unit.report("clear-text-protocol", node, what="smtplib.SMTP")

@@ -50,7 +50,8 @@ def unprotected(unit: "Unit", node: ast.FunctionDef | ast.AsyncFunctionDef) -> N
     acts = _DESTRUCTIVE.search(text)
     if not strong and not acts:
         return
-    found = _AUTH.search(re.sub(r"[\"'].*?[\"']", '""', text))
+    bare = re.sub(r"\bdb\.session\b|[\"'].*?[\"']", lambda m: " " * len(m.group()), text)
+    found = _AUTH.search(bare)
     module = re.search(
         r"before_request|LoginRequiredMixin|middleware\(|dependencies\s*=\s*\[", unit.source.text
     )

@@ -1,14 +1,17 @@
 """Export and import, sessions of deep-think-mcp, and sessions as trees."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from treewright.app.session_import import import_home
 from treewright.deliberate.encoding import decode, encode
 from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.treeview import conclusion_root, seeded_question, session_as_tree
 from treewright.deliberate.utility import DIMENSIONS
+from treewright.errors import StoreError
 
 SEVEN = dict.fromkeys(DIMENSIONS, 0.7)
 
@@ -206,3 +209,32 @@ def test_a_session_starts_from_a_node_and_its_conclusion_is_a_root(desk: Deliber
     assert seeded_question("Which cache?", " ") == "Which cache?"
     session = decode(desk.export_session(full_session(desk))["session_json"].encode())
     assert conclusion_root(session) == "Should reads be cached?\n\nLast:\na much longer and better text"
+
+
+@pytest.mark.requirement("deliberation:import:home")
+def test_everything_in_a_deep_think_home_is_imported_once_and_left_as_it_was(
+    desk: Deliberation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sessions").mkdir()
+    moved = tmp_path / "elsewhere.json"
+    moved.write_text(json.dumps(foreign(id="d" * 32)), encoding="utf-8")
+    (tmp_path / "sessions" / "a.json").write_text(json.dumps(foreign()), encoding="utf-8")
+    (tmp_path / "sessions" / "broken.json").write_text('{"id": ', encoding="utf-8")
+    (tmp_path / "sessions" / "bytes.json").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "index.json").write_text(
+        json.dumps({"d" * 32: {"path": str(moved)}, "gone": {"path": "/no/such"}, "odd": 3}), encoding="utf-8"
+    )
+    monkeypatch.setenv("DEEP_THINK_HOME", str(tmp_path))
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.json")}
+    told = {Path(reply["source"]).name: reply for reply in import_home(desk)}
+    assert {name: reply["ok"] for name, reply in told.items()} == {
+        "a.json": True,
+        "broken.json": False,
+        "bytes.json": False,
+        "elsewhere.json": True,
+    }
+    assert {one["session_id"] for one in desk.list_sessions()["sessions"]} == {"a" * 32, "d" * 32}
+    assert all(reply.get("skipped") for reply in import_home(desk) if reply["ok"])
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*.json")} == before
+    with pytest.raises(StoreError):
+        import_home(desk, tmp_path / "nowhere")

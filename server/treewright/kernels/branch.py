@@ -95,12 +95,8 @@ class Watch:
         return bool(ready)
 
     def _last_words(self) -> None:
-        try:
-            data = self._kernel.control.recv(65536)
-        except OSError:
-            data = b""
-        message = json.loads(data) if data else {}
-        if not data or "end" in message or "failed" in message:
+        message = self._kernel.hear()
+        if not message or "end" in message or "failed" in message:
             self._poller.unregister(self._kernel.control)
             self._seen.end = message.get("end") or {"why": "lost", "code": None, "cpu_s": None, "peak": None}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import json
 import os
 import signal
+import socket
 import threading
 from typing import Any
 
@@ -121,12 +121,13 @@ class ZygoteProvisioner(KernelProvisionerBase):
             return 0 if self._code is None else self._code
         self._forked.control.setblocking(False)
         try:
-            data = self._forked.control.recv(65536)
+            self._forked.control.recv(1, socket.MSG_PEEK)
         except BlockingIOError:
             return None
         except OSError:
-            data = b""
-        words = json.loads(data) if data else {}
+            # Its end, with a message of ours unread; the last words are still to be heard.
+            self._forked.control.setblocking(True)
+        words = self._forked.hear()
         self._code = (words.get("end") or {}).get("code")
         self._code = 1 if self._code is None else self._code
         self._close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import socket
@@ -70,9 +69,8 @@ class _Worker:
         words: dict[str, Any] = {"why": "lost", "code": None}
         if self._forked is not None:
             self._forked.control.settimeout(_GRACE_S)
-            with contextlib.suppress(OSError, ValueError):
-                self._forked.say(do="kill", why="lost")
-                words = json.loads(self._forked.control.recv(65536)).get("end", words)
+            self._forked.say(do="kill", why="lost")
+            words = self._forked.hear().get("end", words)
         self.close()
         return words
 

@@ -144,7 +144,7 @@ class KernelSession:
         self._live: Live | None = None
         self._lock = threading.Lock()
         self._lost = ""
-        self._interrupted = False
+        self.interrupted = False
         self.used = time.monotonic()
 
     @property
@@ -170,7 +170,6 @@ class KernelSession:
 
     def _execute(self, code: str, timeout_s: float) -> ExecResult:
         live, reason = self._kernel()
-        self._interrupted = False
         started = time.monotonic()
         live.kernel.say(do="watch", limits=self._limits.for_box())
         seen = _Seen(self._limits.output_bytes)
@@ -217,25 +216,26 @@ class KernelSession:
         late = False
         while not (seen.reply is not None and seen.idle):
             now = time.monotonic()
-            if now >= deadline or seen.flooded:
-                if late or seen.flooded:
-                    self._drop("it did not stop" if not seen.flooded else "it printed more than it may")
-                    return ExecStatus.OUTPUT_LIMIT if seen.flooded else ExecStatus.TIMEOUT
-                late = True
-                deadline = now + _INTERRUPT_S
+            if seen.flooded:
+                self._drop("it printed more than it may")
+                return ExecStatus.OUTPUT_LIMIT
+            if late and now >= deadline:
+                self._drop("it did not stop when it was interrupted")
+                return ExecStatus.INTERRUPTED if self.interrupted else ExecStatus.TIMEOUT
+            if not late and (now >= deadline or self.interrupted):
+                # An interrupt that comes between two statements of the kernel's own can cost it its reply.
+                late, deadline = True, now + _INTERRUPT_S
                 live.kernel.say(do="interrupt")
             for one, _ in poller.poll(min(_LOOK_MS, max(1, int((deadline - now) * 1000)))):
                 if self._take(live, one, request, seen):
                     return ExecStatus.DIED
-        if late:
-            return ExecStatus.TIMEOUT
-        return self._status(seen)
+        return ExecStatus.TIMEOUT if late and not self.interrupted else self._status(seen)
 
     def _status(self, seen: _Seen) -> ExecStatus:
         content = (seen.reply or {}).get("content") or {}
         if content.get("status") == "ok":
             return ExecStatus.OK
-        if self._interrupted and content.get("ename") in ("KeyboardInterrupt", None):
+        if self.interrupted and content.get("ename") == "KeyboardInterrupt":
             return ExecStatus.INTERRUPTED
         return ExecStatus.ERROR
 
@@ -253,11 +253,7 @@ class KernelSession:
                 return False
         # The end of a stream comes just before the init's last words.
         live.kernel.control.settimeout(_LAST_WORDS_S)
-        try:
-            data = live.kernel.control.recv(65536)
-        except OSError:
-            data = b""
-        seen.end = (json.loads(data) if data else {}).get("end") or {"why": "lost", "code": None}
+        seen.end = live.kernel.hear().get("end") or {"why": "lost", "code": None}
         self._drop(self._why(seen.end))
         return True
 
@@ -345,8 +341,7 @@ class KernelSession:
         live = self._live
         if live is None or not self._lock.locked():
             return False
-        self._interrupted = True
-        live.kernel.say(do="interrupt")
+        self.interrupted = True
         return True
 
     def reset(self) -> None:
@@ -406,4 +401,6 @@ class _Turn:
 
     def __exit__(self, *_: object) -> None:
         self._session.used = time.monotonic()
+        # Forgotten here and not at the next beginning, where an early interrupt would be lost.
+        self._session.interrupted = False
         self._lock.release()

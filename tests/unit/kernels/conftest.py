@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from treewright.kernels.forked import ForkedHost
 
 from tests.unit.kernels.kernel_plans import SMALL
+from treewright.kernels.forked import ForkedHost
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,12 @@
 """What a branch shows of an ordinary program."""
 
 import pytest
+
+from tests.unit.kernels.kernel_plans import RIGHT, TESTS, check, node, passed, plan_of, value
 from treewright.kernels.forked import ForkedHost
 from treewright.kernels.trace import Ending
 from treewright.search.checks import CheckKind, ObservedStatus
 from treewright.search.ports import BranchOutcome
-
-from tests.unit.kernels.kernel_plans import RIGHT, TESTS, check, node, passed, plan_of, value
 
 
 @pytest.mark.requirement("kernels:branch:values")

@@ -12,6 +12,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+
+from tests.unit.kernels.kernel_plans import RIGHT, SMALL, TESTS, node, passed, plan_of, value
 from treewright.errors import KernelError
 from treewright.kernels.forked import ForkedHost
 from treewright.kernels.host import BranchHost, choose_host, open_host, probe_python
@@ -19,8 +21,6 @@ from treewright.kernels.pool import PoolHost
 from treewright.kernels.remote import RemoteHost
 from treewright.kernels.trace import Ending
 from treewright.kernels.warm import can_fork
-
-from tests.unit.kernels.kernel_plans import RIGHT, SMALL, TESTS, node, passed, plan_of, value
 
 
 @pytest.fixture(scope="module")

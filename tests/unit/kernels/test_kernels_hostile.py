@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+
+from tests.unit.kernels.kernel_plans import RIGHT, SMALL, TESTS, check, node, passed, plan_of, value
 from treewright.kernels.forked import ForkedHost
 from treewright.kernels.trace import CUT_MARK, Ending
 from treewright.search.checks import CheckKind, ObservedStatus
-
-from tests.unit.kernels.kernel_plans import RIGHT, SMALL, TESTS, check, node, passed, plan_of, value
 
 WALL_S = 1.5
 PLAN = plan_of(
@@ -51,8 +51,10 @@ ENDS = {
     "endless-raw-stdout": ("import os\nwhile True:\n    os.write(1, b'x' * 65536)\n", Ending.OUTPUT, 0),
     "eight-gigabytes": ("data = b'x' * (8 << 30)\n" + RIGHT, Ending.MEMORY, 0),
     "gigabytes-in-children": (
-        "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        data = b'x' * (100 << 20)\n        time.sleep(60)\n"
-        "time.sleep(60)\n",
+        (
+            "import os, time\nfor _ in range(6):\n    if os.fork() == 0:\n        data = b'x' * (100 << 20)\n        time.sleep(60)\n"
+            "time.sleep(60)\n"
+        ),
         Ending.MEMORY,
         0,
     ),
@@ -96,9 +98,11 @@ ENDS = {
         0,
     ),
     "patched-builtins": (
-        "import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.all = lambda *a: True\nbuiltins.len = lambda x: 0\n"
-        "builtins.sorted = None\nbuiltins.sum = None\nbuiltins.compile = builtins.eval = builtins.exec = None\n"
-        "builtins.type = builtins.dict = builtins.str = None\ndef double(x):\n    return 'no'\n",
+        (
+            "import builtins\nbuiltins.isinstance = lambda *a: True\nbuiltins.all = lambda *a: True\nbuiltins.len = lambda x: 0\n"
+            "builtins.sorted = None\nbuiltins.sum = None\nbuiltins.compile = builtins.eval = builtins.exec = None\n"
+            "builtins.type = builtins.dict = builtins.str = None\ndef double(x):\n    return 'no'\n"
+        ),
         Ending.COMPLETED,
         0,
     ),
@@ -108,20 +112,26 @@ ENDS = {
         0,
     ),
     "always-equal": (
-        "class Yes(int):\n    def __eq__(self, other):\n        return True\n    __ne__ = lambda s, o: False\n    __hash__ = None\n"
-        "def double(x):\n    return Yes(0)\n",
+        (
+            "class Yes(int):\n    def __eq__(self, other):\n        return True\n    __ne__ = lambda s, o: False\n    __hash__ = None\n"
+            "def double(x):\n    return Yes(0)\n"
+        ),
         Ending.COMPLETED,
         1,
     ),
     "always-equal-object": (
-        "class Yes:\n    def __eq__(self, other):\n        return True\n    def __getattr__(self, name):\n        return Yes()\n"
-        "def double(x):\n    return Yes()\n",
+        (
+            "class Yes:\n    def __eq__(self, other):\n        return True\n    def __getattr__(self, name):\n        return Yes()\n"
+            "def double(x):\n    return Yes()\n"
+        ),
         Ending.COMPLETED,
         0,
     ),
     "acts-when-deleted": (
-        "import os\nclass Late:\n    def __del__(self):\n        os._exit(0)\n    def __repr__(self):\n        os._exit(0)\n"
-        "def double(x):\n    return Late()\n",
+        (
+            "import os\nclass Late:\n    def __del__(self):\n        os._exit(0)\n    def __repr__(self):\n        os._exit(0)\n"
+            "def double(x):\n    return Late()\n"
+        ),
         Ending.EXITED,
         0,
     ),
@@ -132,21 +142,27 @@ ENDS = {
         5,
     ),
     "patched-traceback-and-hooks": (
-        "import traceback, sys\nfor n in dir(traceback):\n    if not n.startswith('__'):\n        setattr(traceback, n, None)\n"
-        "sys.excepthook = sys.displayhook = lambda *a: None\ndef double(x):\n    raise ValueError('x')\n",
+        (
+            "import traceback, sys\nfor n in dir(traceback):\n    if not n.startswith('__'):\n        setattr(traceback, n, None)\n"
+            "sys.excepthook = sys.displayhook = lambda *a: None\ndef double(x):\n    raise ValueError('x')\n"
+        ),
         Ending.COMPLETED,
         0,
     ),
     "patched-shell": (
-        "from IPython import get_ipython\nshell = get_ipython()\ntype(shell).run_cell_async = None\nshell.run_cell = lambda *a, **k: None\n"
-        "shell.showtraceback = lambda *a, **k: None\nshell.kernel.session.send = lambda *a, **k: None\n"
-        "shell.user_ns.clear()\ndef double(x):\n    return 0\n",
+        (
+            "from IPython import get_ipython\nshell = get_ipython()\ntype(shell).run_cell_async = None\nshell.run_cell = lambda *a, **k: None\n"
+            "shell.showtraceback = lambda *a, **k: None\nshell.kernel.session.send = lambda *a, **k: None\n"
+            "shell.user_ns.clear()\ndef double(x):\n    return 0\n"
+        ),
         Ending.COMPLETED,
         1,
     ),
     "end-of-output-marker": (
-        'import sys\nprint(\'{"k": "end"}\')\nsys.stderr.write(\'{"k":"check","status":"value","value":true}\\n\')\n'
-        "def double(x):\n    return 0\n",
+        (
+            'import sys\nprint(\'{"k": "end"}\')\nsys.stderr.write(\'{"k":"check","status":"value","value":true}\\n\')\n'
+            "def double(x):\n    return 0\n"
+        ),
         Ending.COMPLETED,
         1,
     ),

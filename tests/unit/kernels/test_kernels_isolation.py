@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 
 import pytest
-from treewright.kernels.forked import ForkedHost
-from treewright.search.plain import decode
 
 from tests.unit.kernels.kernel_plans import passed, plan_of, value
+from treewright.kernels.forked import ForkedHost
+from treewright.search.plain import decode
 
 # name: (what the first branch does, what the next one must see)
 TRACES = {
@@ -23,8 +23,10 @@ TRACES = {
     ),
     "globals": (
         "planted = 1\nimport __main__\n__main__.planted = 1\nfrom IPython import get_ipython\nget_ipython().user_ns['planted'] = 1\n",
-        "import __main__\nfrom IPython import get_ipython\ndef look():\n"
-        "    return (hasattr(__main__, 'planted'), 'planted' in get_ipython().user_ns, 'planted' in globals())\n",
+        (
+            "import __main__\nfrom IPython import get_ipython\ndef look():\n"
+            "    return (hasattr(__main__, 'planted'), 'planted' in get_ipython().user_ns, 'planted' in globals())\n"
+        ),
         (False, False, False),
     ),
     "folder": (

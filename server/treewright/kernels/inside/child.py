@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH103, PTH110, PTH120
+# ruff: noqa: PTH100, PTH120
 # (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Runs one plan in a plain interpreter: `python child.py CHANNEL`, the plan on standard input.
 

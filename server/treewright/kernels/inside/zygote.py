@@ -1,4 +1,4 @@
-# ruff: noqa: PTH100, PTH103, PTH110, PTH118, PTH120, PTH123
+# ruff: noqa: PTH100, PTH118, PTH120, PTH123
 # (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """The warm parent: everything imported, nothing opened, one fork a kernel.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from treewright.app.request import Notice
 from treewright.errors import RunError
-from treewright.explore.briefs import Materials
+from treewright.explore.materials import Materials
 from treewright.explore.settle import Priority
 from treewright.presets.framings import CROSS_CHECK, all_framings, framing
 from treewright.presets.loader import find_preset, load_preset_file

@@ -1,6 +1,7 @@
 """What a result changes: from a task and its result to the events that record it. Nothing here applies an event."""
 
-from treewright.explore.merging import normalised
+from treewright.explore.materials import Materials
+from treewright.explore.merging import normalised, outlook
 from treewright.explore.ports import Bodies
 from treewright.explore.rules.body import check_body, check_citations
 from treewright.explore.rules.text import as_text, items
@@ -19,7 +20,7 @@ from treewright.presets.schema import ADVANCES_FROM, KEPT_FROM, Preset
 from treewright.tree import event as e
 from treewright.tree.body import Derivation, Proposal
 from treewright.tree.citation import CheckedCitation, Violation
-from treewright.tree.fold import Tree
+from treewright.tree.fold import FRAMING_TRIES, Tree
 from treewright.tree.ids import ROOT, child_id
 from treewright.tree.run import Role, Status
 
@@ -27,17 +28,18 @@ EXTERNAL_UNCHECKED = "external_resources_unchecked=true"
 """What the external field records offline (contract: exploration, 4 X)."""
 
 
-def accept(tree: Tree, preset: Preset, bodies: Bodies, task: Task, result: Result) -> list[e.Event]:
+def accept(tree: Tree, materials: Materials, bodies: Bodies, task: Task, result: Result) -> list[e.Event]:
     """Return the events of a result for a ready task.
 
     Raises:
         TypeError: the result is of another kind than the task asks for.
     """
+    preset = materials.preset
     match task.kind, result:
         case TaskKind.GROUND, GroundResult():
             return _ground(tree, preset, task, result)
         case TaskKind.PROPOSE, ProposeResult():
-            return _reroute(tree, task, result) if task.replaces else _propose(preset, task, result)
+            return _reroute(tree, task, result) if task.replaces else _propose(materials, task, result)
         case ((TaskKind.DERIVE | TaskKind.REVISE), DeriveResult()):
             return _derive(tree, preset, task, result)
         case TaskKind.EXTERNAL, ExternalResult():
@@ -45,7 +47,7 @@ def accept(tree: Tree, preset: Preset, bodies: Bodies, task: Task, result: Resul
         case TaskKind.SUMMARISE, SummariseResult():
             return [e.Summarised(**result.model_dump())]
         case TaskKind.VERIFY, VerifyResult():
-            return _verify(tree, preset, bodies, task, result)
+            return _verify(tree, materials, bodies, task, result)
         case _:
             raise TypeError(f"{type(result).__name__} is no result of a {task.kind} task")
 
@@ -88,30 +90,32 @@ def root_faults(preset: Preset, mode: str, result: GroundResult) -> list[Violati
     return found
 
 
-def _propose(preset: Preset, task: Task, result: ProposeResult) -> list[e.Event]:
+def _propose(materials: Materials, task: Task, result: ProposeResult) -> list[e.Event]:
     answered = e.FramingAnswered(
         node=task.node,
         framing=task.framing,
         attempt=task.attempt,
         proposals=result.proposals,
-        examined=result.examined if not result.proposals else None,
+        examined=result.examined,
         reason=result.reason,
     )
     if result.proposals and not any(proposal.citations for proposal in result.proposals):
-        return [answered, _checked_proposals(preset, answered, [[] for _ in result.proposals])]
+        return [answered, _checked_proposals(materials, answered, [[] for _ in result.proposals])]
     return [answered]
 
 
 def _checked_proposals(
-    preset: Preset, answer: e.FramingAnswered, citations: list[list[CheckedCitation]]
+    materials: Materials, answer: e.FramingAnswered, citations: list[list[CheckedCitation]]
 ) -> e.ProposalsChecked:
     usable, reasons = [], []
     for index, proposal in enumerate(answer.proposals):
-        fault = _proposal_fault(preset, proposal, citations[index])
+        fault = _proposal_fault(materials.preset, proposal, citations[index])
         if fault:
             reasons.append(f"proposal {index + 1}: {fault}")
         else:
             usable.append(index)
+    if usable and (few := _too_few(materials, answer, len(usable))):
+        usable, reasons = [], [*reasons, few]
     return e.ProposalsChecked(
         node=answer.node,
         framing=answer.framing,
@@ -122,12 +126,34 @@ def _checked_proposals(
     )
 
 
+def _too_few(materials: Materials, answer: e.FramingAnswered, usable: int) -> str:
+    """Say what is missing when a framing brought fewer children than it must; its last try is taken as it is.
+
+    An answer with a record of what was examined says by it that there is no more to be had.
+    """
+    framing = materials.framings.get(answer.framing)
+    if framing is None or answer.examined is not None or answer.attempt >= FRAMING_TRIES:
+        return ""
+    due = framing.requirement.children
+    labels = f" ({', '.join(framing.requirement.labels)})" if framing.requirement.labels else ""
+    return f"{due} children{labels} are due, {usable} can be used" if usable < due else ""
+
+
 def _proposal_fault(preset: Preset, proposal: Proposal, checked: list[CheckedCitation]) -> str:
     if len(normalised(proposal.statement)) < 3:
         return "no statement"
     position = preset.parts.position
-    if position and not proposal.position.strip():
-        return f"no {position}"
+    due = {
+        "evidence": proposal.evidence.strip(),
+        "assumptions": any(text.strip() for text in proposal.assumptions),
+        "predictions": any(text.strip() for text in proposal.predictions),
+        "defense": proposal.defense.strip(),
+        position or "": not position or proposal.position.strip(),
+        "citations": not position or proposal.citations,
+    }
+    missing = [name for name, given in due.items() if not given]
+    if missing:
+        return "no " + ", no ".join(missing)
     if position and preset.rule(position).must_cite and not any(c.state.holds for c in checked):
         faults = "; ".join(f"{c.citation.label()}: {c.reason or c.state}" for c in checked[:3])
         return f"its position could not be verified ({faults or 'nothing was quoted'})"
@@ -151,7 +177,13 @@ def _derive(tree: Tree, preset: Preset, task: Task, result: DeriveResult) -> lis
     body = completed(preset, result.body, node.framing, online=online)
     language = tree.started.language.output if tree.started else "en"
     violations = check_body(preset, body, language)
-    derived = e.NodeDerived(node=node.id, revision=node.revision + 1, body=body, violations=violations)
+    derived = e.NodeDerived(
+        node=node.id,
+        revision=node.revision + 1,
+        body=body,
+        outlook=outlook(as_text(body.fields.get(preset.parts.predictions or "", ""))),
+        violations=violations,
+    )
     if body.citations or body.numeric_checks:
         return [derived]
     return [derived, _checked_node(preset, derived, VerifyResult(citations=[[]]))]
@@ -192,7 +224,9 @@ def _checked_node(preset: Preset, derived: e.NodeDerived, result: VerifyResult) 
     )
 
 
-def _verify(tree: Tree, preset: Preset, bodies: Bodies, task: Task, result: VerifyResult) -> list[e.Event]:
+def _verify(
+    tree: Tree, materials: Materials, bodies: Bodies, task: Task, result: VerifyResult
+) -> list[e.Event]:
     if task.node == ROOT and not task.framing:
         return [e.RootChecked(citations=result.citations[0] if result.citations else [])]
     if task.framing == "X":
@@ -200,10 +234,10 @@ def _verify(tree: Tree, preset: Preset, bodies: Bodies, task: Task, result: Veri
     if task.framing:
         answer = bodies.read(tree.passes[task.node].framings[task.framing].answer_at)
         assert isinstance(answer, e.FramingAnswered)
-        return [_checked_proposals(preset, answer, result.citations)]
+        return [_checked_proposals(materials, answer, result.citations)]
     derived = bodies.read(tree.nodes[task.node].derived_at)
     assert isinstance(derived, e.NodeDerived)
-    return [_checked_node(preset, derived, result)]
+    return [_checked_node(materials.preset, derived, result)]
 
 
 def failed(tree: Tree, task: Task, code: str, message: str, raw: str = "") -> list[e.Event]:

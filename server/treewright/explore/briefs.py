@@ -1,14 +1,12 @@
 """What a performer is told about a task. Nothing unverified is ever among the evidence that it is given."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from treewright.explore.convergence import conditions, terminal_count
+from treewright.explore.materials import Materials
 from treewright.explore.ports import Bodies
 from treewright.explore.rules.f1_memory import holding
 from treewright.explore.tasks import Brief, NodeView, Task, TaskKind
-from treewright.presets.framings import Framing
 from treewright.presets.schema import Preset
 from treewright.tree import event as e
 from treewright.tree.body import FieldValue, Proposal
@@ -20,21 +18,6 @@ from treewright.tree.run import Role
 
 KNOWN_LIMIT = 40
 """Statements a performer is shown so that it does not repeat them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Materials:
-    """What briefs are made from beside the tree.
-
-    Attributes:
-        preset: the preset in force.
-        framings: by letter.
-        profile_notes: by framing letter, from the field profile.
-    """
-
-    preset: Preset
-    framings: Mapping[str, Framing]
-    profile_notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def brief(tree: Tree, materials: Materials, bodies: Bodies, task: Task) -> Brief:

@@ -15,6 +15,7 @@ from collections.abc import Collection
 from treewright.errors import RunError
 from treewright.explore import accept as accepting
 from treewright.explore import briefs, ready, settle
+from treewright.explore.materials import Materials
 from treewright.explore.ports import Bodies
 from treewright.explore.tasks import RESULT_KINDS, Brief, Result, Task
 from treewright.tree import event as e
@@ -28,7 +29,7 @@ class Explorer:
     def __init__(
         self,
         tree: Tree,
-        materials: briefs.Materials,
+        materials: Materials,
         bodies: Bodies,
         priority: settle.Priority | None = None,
     ) -> None:
@@ -83,7 +84,7 @@ class Explorer:
                 f"{type(result).__name__} does not answer a {task.kind} task.",
                 f"Return a {RESULT_KINDS[task.kind].__name__}.",
             )
-        return accepting.accept(self.tree, self.materials.preset, self.bodies, task, result)
+        return accepting.accept(self.tree, self.materials, self.bodies, task, result)
 
     def fail(self, task_id: str, code: str, message: str, raw: str = "") -> list[e.Event]:
         """Return the events of a task that its performer could not fill in; none when it is not due."""
@@ -92,7 +93,7 @@ class Explorer:
 
     def settle(self) -> list[e.Event]:
         """Return what follows from the state by itself; call until it returns none."""
-        return settle.settle(self.tree, self.materials.preset, self.bodies, self.priority)
+        return settle.settle(self.tree, self.materials, self.bodies, self.priority)
 
     def stop(self, status: Status, reason: str = "") -> list[e.Event]:
         """Return the events that pause a growing run with a status that can be continued; none when it has ended."""

@@ -1,9 +1,11 @@
 """Near-duplicates among siblings merge (rule F2).
 
 Similarity is the cosine of character 3-gram counts of the statements alone; two siblings merge when it reaches `THRESHOLD` and
-their positions are the same or overlap. The higher score stays, the earlier id on a tie.
+their positions are the same or overlap. Siblings that predict the very same are no new branch either: they merge from
+`SAME_OUTLOOK` on. The higher score stays, the earlier id on a tie.
 """
 
+import hashlib
 import math
 import re
 from collections import Counter
@@ -15,6 +17,8 @@ from treewright.tree.node import Node
 
 THRESHOLD = 0.85
 """Cosine from which siblings merge (contract: exploration, 2 F2)."""
+SAME_OUTLOOK = 0.6
+"""Cosine from which siblings with equal predictions merge: a new branch differs in what it predicts (F2)."""
 
 _SPACE = re.compile(r"\s+")
 _LINES = re.compile(r"^(?P<path>.*?):(?P<start>\d+)(?:-(?P<end>\d+))?$")
@@ -40,6 +44,12 @@ def trigrams(statement: str) -> Counter[str]:
     if len(text) < 3:
         return Counter([text])
     return Counter(text[i : i + 3] for i in range(len(text) - 2))
+
+
+def outlook(predictions: str) -> str:
+    """Return a digest of predictions, equal when they are the same up to case and white space; empty for none."""
+    text = normalised(predictions)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12] if text else ""
 
 
 def cosine(left: Counter[str], right: Counter[str]) -> float:
@@ -77,7 +87,8 @@ def merges(siblings: Sequence[Node]) -> list[Merge]:
             if not positions_overlap(node.position, other.position):
                 continue
             similarity = cosine(grams, other_grams)
-            if similarity >= THRESHOLD:
+            same = bool(node.outlook) and node.outlook == other.outlook
+            if similarity >= (SAME_OUTLOOK if same else THRESHOLD):
                 found.append(Merge(node.id, other.id, round(similarity, 4)))
                 break
         else:

@@ -11,7 +11,8 @@ from treewright.explore.convergence import (
     expandable,
     terminal_count,
 )
-from treewright.explore.merging import merges, normalised
+from treewright.explore.materials import Materials
+from treewright.explore.merging import THRESHOLD, cosine, merges, normalised, positions_overlap, trigrams
 from treewright.explore.ports import Bodies
 from treewright.explore.ready import GROUND_TRIES, SUMMARY_TRIES
 from treewright.explore.rules.f1_memory import dominated
@@ -19,7 +20,7 @@ from treewright.explore.rules.text import says_nothing
 from treewright.explore.scoring import Evidence, decide
 from treewright.presets.schema import Preset
 from treewright.tree import event as e
-from treewright.tree.body import Derivation, Draft
+from treewright.tree.body import Derivation, Draft, Proposal
 from treewright.tree.citation import CheckedCitation
 from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT, child_id, ordinal_of, sort_key
@@ -31,7 +32,7 @@ MAX_REROUTES = 2
 """Reroutes before a node is unresolved (contract: exploration, 2 F8)."""
 
 
-def settle(tree: Tree, preset: Preset, bodies: Bodies, priority: "Priority") -> list[e.Event]:
+def settle(tree: Tree, materials: Materials, bodies: Bodies, priority: "Priority") -> list[e.Event]:
     """Return the events that follow from the state, or none when only a task can move it on."""
     if tree.started is None or tree.status is not Status.GROWING:
         return []
@@ -40,9 +41,9 @@ def settle(tree: Tree, preset: Preset, bodies: Bodies, priority: "Priority") -> 
             return [e.StatusChanged(status=Status.EARLY_STOP, reason="root_underspecified")]
         return []
     if (checked := next(iter(tree.waiting[Phase.CHECKED]), None)) is not None:
-        return [_verdict(tree.nodes[checked], preset, bodies, priority)]
+        return [_verdict(tree.nodes[checked], materials.preset, bodies, priority)]
     if (ripe := next(iter(tree.draftable), None)) is not None:
-        return [_admit(tree, tree.passes[ripe], bodies)]
+        return [_admit(tree, materials, tree.passes[ripe], bodies)]
     if (quiet := next(iter(tree.quiet), None)) is not None:
         return _quiet_pass(tree, tree.passes[quiet])
     if tree.passes:
@@ -89,7 +90,7 @@ def defense_shown(preset: Preset, body: Derivation, citations: list[CheckedCitat
     return body.defense_shown and any(c.state.holds and c.citation.field == field for c in citations)
 
 
-def _admit(tree: Tree, home: Pass, bodies: Bodies) -> e.Event:
+def _admit(tree: Tree, materials: Materials, home: Pass, bodies: Bodies) -> e.Event:
     letter = home.next_to_admit()
     assert letter is not None
     state = home.framings[letter]
@@ -100,6 +101,8 @@ def _admit(tree: Tree, home: Pass, bodies: Bodies) -> e.Event:
     assert isinstance(answer, e.FramingAnswered)
     assert isinstance(checked, e.ProposalsChecked)
     known = {(normalised(n.statement), n.position.strip()) for n in tree.children(home.node)}
+    framing = materials.framings.get(letter)
+    new_branch = framing is not None and framing.requirement.new_branch
     room = _room(tree, home, letter)
     ordinal = next_ordinal(tree, home.node, letter)
     drafts: list[Draft] = []
@@ -109,6 +112,8 @@ def _admit(tree: Tree, home: Pass, bodies: Bodies) -> e.Event:
         key = (normalised(proposal.statement), proposal.position.strip())
         if key in known:
             dropped.append({"index": index, "reason": "same statement and position as a sibling"})
+        elif new_branch and (like := _alike(tree, home.node, proposal)):
+            dropped.append({"index": index, "reason": f"no new branch: {like} says it already"})
         elif room is not None and len(drafts) >= room:
             dropped.append({"index": index, "reason": f"max_branches {tree.caps.max_branches}"})
         else:
@@ -118,6 +123,16 @@ def _admit(tree: Tree, home: Pass, bodies: Bodies) -> e.Event:
                 Draft(node=node, index=index, statement=proposal.statement, position=proposal.position)
             )
     return e.FramingAdmitted(node=home.node, framing=letter, drafts=drafts, dropped=dropped)
+
+
+def _alike(tree: Tree, parent: str, proposal: Proposal) -> str:
+    """Return the sibling that a proposal repeats; empty when it brings something that the tree does not have."""
+    grams = trigrams(proposal.statement)
+    for sibling in tree.children(parent):
+        overlap = positions_overlap(sibling.position, proposal.position)
+        if overlap and cosine(grams, trigrams(sibling.statement)) >= THRESHOLD:
+            return sibling.id
+    return ""
 
 
 def _room(tree: Tree, home: Pass, letter: str) -> int | None:

@@ -21,8 +21,8 @@ from treewright.explore.tasks import (
     SummariseResult,
     TaskKind,
 )
-from treewright.tree.citation import Citation
 from treewright.tree.body import Derivation, FieldValue, Proposal
+from treewright.tree.citation import Citation
 
 Rule = Callable[[Brief], Result]
 
@@ -140,6 +140,9 @@ class SeededRule:
                     statement=f"{task.framing} of {where} branch {index + 1}: {words}.",
                     position=self._citation.label() if self._citation else "",
                     evidence="As recorded.",
+                    assumptions=["The record is what it says."],
+                    predictions=[f"It shows as {words[:7]}."],
+                    defense="Nothing in the record speaks against it.",
                     citations=[self._citation] if self._citation else [],
                 )
             )

@@ -8,6 +8,7 @@
 and makes staged events durable with one append.
 """
 
+import gc
 from array import array
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -157,12 +158,17 @@ class RunReader:
         if found is None:
             return
         lines = iter(found.payload.splitlines(keepends=True))
+        collecting = gc.isenabled()
+        gc.disable()  # a hundred thousand nodes at once would set it off again and again, and none is garbage
         try:
             places = _Places.load(next(lines))
             self.tree = tree_snapshot.decode(lines)
         except (StopIteration, ValueError):
             self.tree = Tree()  # a picture that cannot be read is no picture; the journal is folded instead
             return
+        finally:
+            if collecting:
+                gc.enable()
         self._places = places
         self._reader.mark = found.mark
 
@@ -237,7 +243,7 @@ class RunWriter(RunReader):
             payload = event_to_json(stamped)
             self._pending.append(payload)
             self._staged[seq] = payload
-            self._remember(seq, stamped)  # type: ignore[arg-type]
+            self._remember(seq, stamped)  # type: ignore[arg-type]  # every event class is in the union
             self.tree.apply(stamped, seq)
 
     def commit(self) -> None:

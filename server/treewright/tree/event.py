@@ -134,6 +134,7 @@ class NodeDerived(Event):
     node: str
     revision: int
     body: Derivation
+    outlook: str = ""
     violations: list[Violation] = Field(default_factory=list)
 
 

@@ -182,6 +182,7 @@ def _node_derived(tree: TreeState, event: e.NodeDerived, at: int) -> None:
     node.revision = event.revision
     node.failures = 0
     node.cwe = event.body.cwe
+    node.outlook = event.outlook
     node.scores = tuple(event.body.scores.values())
     tree.move(node, Phase.DERIVED)
 

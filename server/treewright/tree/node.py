@@ -62,6 +62,7 @@ class Node:
         citations: how many are verified, corrected, weak, unverified.
         reasons: why the verdict is what it is, short.
         cwe: the weakness id such as `CWE-89`; empty when there is none.
+        outlook: digest of its predictions; equal for nodes that predict the same.
         priority: orders the frontier beside the score; 0 unless a field profile says otherwise.
     """
 
@@ -91,6 +92,7 @@ class Node:
     citations: tuple[int, int, int, int] = (0, 0, 0, 0)
     reasons: tuple[str, ...] = ()
     cwe: str = ""
+    outlook: str = ""
     priority: float = 0.0
 
     @property

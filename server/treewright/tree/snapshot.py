@@ -17,7 +17,7 @@ from treewright.tree.passes import FramingState, FramingStep, Pass
 from treewright.tree.run import Caps, Role, Status
 from treewright.tree.state import Record, Round, Spend
 
-FORMAT = 1
+FORMAT = 2
 _SCALARS = (
     "reason",
     "details",

@@ -4,8 +4,8 @@ import asyncio
 import random
 from collections.abc import Callable
 
-from treewright.explore.briefs import Materials
 from treewright.explore.engine import Explorer
+from treewright.explore.materials import Materials
 from treewright.explore.tasks import Brief, Result, Task, TaskKind, VerifyResult
 from treewright.performers.scripted import ScriptedPerformer, SeededRule
 from treewright.presets.framings import all_framings, framing

@@ -23,6 +23,19 @@ from treewright.tree.node import Phase
 from treewright.tree.run import Caps, Role, Status
 
 
+def whole_proposal(text: str, **changes: object) -> Proposal:
+    """Return a proposal that has everything that is due."""
+    given = {
+        "statement": text,
+        "evidence": "It stands there.",
+        "assumptions": ["It is read."],
+        "predictions": ["It fails."],
+        "defense": "None was found.",
+        "citations": [CITATION],
+    }
+    return Proposal.model_validate(given | changes)
+
+
 @pytest.mark.requirement("exploration:flow:framings-ready-at-once")
 def test_the_twelve_framings_of_the_root_are_ready_together() -> None:
     run = MemoryRun().grow(seeded(), until=lambda task: task.kind is TaskKind.PROPOSE)
@@ -164,7 +177,7 @@ def test_the_same_statement_at_the_same_position_is_drafted_once() -> None:
         if brief.task.kind is TaskKind.PROPOSE and brief.task.node == "0":
             text = "Same  Words here." if brief.task.framing == "B" else "same words here"
             if brief.task.framing in "AB":
-                return ProposeResult(proposals=[Proposal(statement=text, citations=[CITATION])])
+                return ProposeResult(proposals=[whole_proposal(text)])
         return seeded(advance=0)(brief)
 
     run = MemoryRun().grow(answer)
@@ -363,3 +376,132 @@ def test_the_cross_check_runs_once_a_node_when_online_and_never_offline() -> Non
 def test_nobody_but_performers_is_ever_asked() -> None:
     run = MemoryRun().grow(seeded(advance=30))
     assert {task.partition("/")[0] for task in run.done} <= {kind.value for kind in TaskKind} | {"reroute"}
+
+
+@pytest.mark.requirement("exploration:flow:proposal-complete")
+@pytest.mark.parametrize("missing", ["statement", "evidence", "assumptions", "predictions", "defense"])
+def test_an_incomplete_proposal_is_sent_back_with_what_it_lacks(missing: str) -> None:
+    told: list[str] = []
+
+    def answer(brief: Brief) -> Result:
+        if brief.task.id.startswith("propose/0/A/"):
+            told.extend(v.message for v in brief.violations)
+            empty: object = [] if missing in ("assumptions", "predictions") else ""
+            whole = brief.task.attempt == 2
+            return ProposeResult(
+                proposals=[whole_proposal("An idea.", **({} if whole else {missing: empty}))]
+            )
+        return seeded(advance=0)(brief)
+
+    run = MemoryRun().grow(answer)
+    assert told == [f"proposal 1: no {missing}"]
+    assert run.tree.nodes["A1"].statement == "An idea."
+
+
+@pytest.mark.requirement("exploration:framings:e-two-children")
+def test_framing_e_with_one_child_is_asked_for_both_and_its_last_answer_is_taken() -> None:
+    told: list[str] = []
+
+    def answer(brief: Brief) -> Result:
+        if brief.task.id.startswith("propose/0/E/"):
+            told.extend(v.message for v in brief.violations)
+            return ProposeResult(proposals=[whole_proposal("Relax the deadline.")])
+        return seeded(advance=0)(brief)
+
+    run = MemoryRun().grow(answer)
+    assert told == ["2 children (relax, tighten) are due, 1 can be used"]
+    assert [n.id for n in run.tree.children("0") if n.framing == "E"] == ["E1"]
+
+
+@pytest.mark.requirement("exploration:framings:l-new-branch")
+def test_framing_l_may_not_repeat_what_the_tree_has() -> None:
+    def answer(brief: Brief) -> Result:
+        if brief.task.kind is TaskKind.PROPOSE and brief.task.framing in "AL":
+            tail = "." if brief.task.framing == "A" else "!"
+            old = whole_proposal(f"Keep the cache warm over night for the first request{tail}")
+            new = whole_proposal("Ask who pays for the cache at all.")
+            return ProposeResult(proposals=[old] if brief.task.framing == "A" else [old, new])
+        return seeded(advance=0)(brief)
+
+    run = MemoryRun().grow(answer)
+    brought = [n.statement for n in run.tree.children("0") if n.framing == "L"]
+    assert brought == ["Ask who pays for the cache at all."]
+
+
+@pytest.mark.requirement("exploration:rules:f2-new-branch-differs", "exploration:rules:f2-merged-visible")
+@pytest.mark.parametrize(("second", "merges"), [("It fails at noon.", True), ("It fails at night.", False)])
+def test_siblings_alike_in_words_and_predictions_merge_and_stay_visible(second: str, merges: bool) -> None:
+    statements = {
+        "A": "The cache is filled late, so the first request of a day is slow.",
+        "B": "The cache is filled late, which makes a slow request out of the first of each day.",
+    }
+
+    def answer(brief: Brief) -> Result:
+        letter = brief.task.framing
+        if brief.task.kind is TaskKind.PROPOSE and brief.task.node == "0" and letter in statements:
+            return ProposeResult(proposals=[whole_proposal(statements[letter])])
+        result = seeded(advance=0)(brief)
+        if isinstance(result, DeriveResult) and brief.task.node in ("A1", "B1"):
+            said = second if brief.task.node == "B1" else "It fails at noon."
+            fields = dict(result.body.fields) | {"predictions": [said, said, said]}
+            scores = dict.fromkeys(result.body.scores, 3)
+            return DeriveResult(body=result.body.model_copy(update={"fields": fields, "scores": scores}))
+        return result
+
+    run = MemoryRun().grow(answer)
+    assert run.tree.nodes["B1"].tag == ("MERGED_INTO=A1" if merges else "")
+    assert run.tree.nodes["B1"].expanded is not merges
+    assert "B1" in [n.id for n in run.tree.children("0")]
+
+
+@pytest.mark.requirement("exploration:flow:merging-after-scoring")
+def test_merging_waits_until_every_child_of_the_pass_is_scored() -> None:
+    run = MemoryRun().grow(seeded(advance=0))
+    kinds = [type(run.read(n)).__name__ for n in range(1, len(run.lines) + 1)]
+    closed = kinds.index("PassClosed")
+    assert all(
+        kind != "NodeMerged"
+        for kind in kinds[: max(i for i, k in enumerate(kinds[:closed]) if k == "VerdictGiven")]
+    )
+
+
+@pytest.mark.requirement("exploration:rules:f1-hedging", "exploration:rules:f3-skipped-derivation")
+@pytest.mark.parametrize(
+    ("language", "text", "rule"),
+    [
+        ("en", "It will probably work out well.", "F1"),
+        ("zh", "这个方案也许有效。", "F1"),
+        ("de", "Das ist vermutlich richtig.", "F1"),
+        ("en", "The proof is obvious and left out.", "F3"),
+    ],
+)
+def test_hedges_and_skipped_steps_are_sent_back_in_the_language_of_the_run(
+    language: str, text: str, rule: str
+) -> None:
+    seen: set[str] = set()
+
+    def answer(brief: Brief) -> Result:
+        if brief.task.kind is TaskKind.REVISE and brief.task.node == "A1":
+            seen.update(v.rule for v in brief.violations)
+        result = seeded(advance=0)(brief)
+        if (
+            isinstance(result, DeriveResult)
+            and brief.task.kind is TaskKind.DERIVE
+            and brief.task.node == "A1"
+        ):
+            fields = dict(result.body.fields) | {"feasibility": f"{text} {text}", "assumptions": [text, text]}
+            return DeriveResult(body=result.body.model_copy(update={"fields": fields}))
+        return result
+
+    MemoryRun(language=language).grow(answer)
+    assert seen == {rule}
+
+
+@pytest.mark.requirement("exploration:ending:novelty")
+def test_the_share_of_converging_nodes_over_two_rounds_is_recorded() -> None:
+    run = MemoryRun(caps=Caps(rounds=2)).grow(seeded(advance=60))
+    state = run.tree.rounds[-1].conditions[1]
+    new = sum(r.new_nodes for r in run.tree.rounds)
+    share = sum(r.new_converging for r in run.tree.rounds) / new
+    assert state.figures["share"] == round(share, 4)
+    assert state.met is (share < 0.15)

@@ -101,7 +101,7 @@ def _arguments(node: ast.Call, site: Site, material: Material) -> Iterator[Edit]
                 splices = tuple(site.replace(arg, text, 1) for arg, text in zip(plain, texts, strict=True))
                 yield Edit("argument.swap", splices, node.lineno, 1.0)
     for index, arg in enumerate(node.args):
-        if len(node.args) + len(node.keywords) > 1:
+        if len(node.args) > 1:
             yield Edit("argument.drop", (_without(node, index, site),), arg.lineno)
     name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
     end = site.span(node)[1] - 1
@@ -212,7 +212,19 @@ def _recursion(node: ast.Call, site: Site) -> Iterator[Edit]:
 
 def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
     if isinstance(
-        node, (ast.Constant, ast.Slice, ast.Starred, ast.FormattedValue, ast.JoinedStr, ast.Lambda)
+        node,
+        (
+            ast.Constant,
+            ast.Slice,
+            ast.Starred,
+            ast.FormattedValue,
+            ast.JoinedStr,
+            ast.Lambda,
+            ast.Yield,
+            ast.YieldFrom,
+            ast.NamedExpr,
+            ast.Await,
+        ),
     ):
         return
     parent = site.parents.get(node)

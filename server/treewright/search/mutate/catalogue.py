@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 
 from treewright.search.mutate import (
@@ -75,10 +76,11 @@ def edits_of(
     """
     costs = operator_costs()
     unread = unread_names(site.tree)
+    unplaced = _unplaced(site.tree)
     found: list[tuple[float, Edit]] = []
     for node in ast.walk(site.tree):
         line = getattr(node, "lineno", None) or _line_of_comprehension(node)
-        if line is None:
+        if line is None or id(node) in unplaced:
             continue
         last = getattr(node, "end_lineno", line) or line
         if line not in line_costs and not (
@@ -102,6 +104,19 @@ def edits_of(
                     cost -= UNREAD_BITS
                 found.append((cost, edit))
     return found
+
+
+def _unplaced(tree: ast.AST) -> set[int]:
+    """Nodes whose positions cannot be trusted: those inside f-strings, before Python 3.12."""
+    if sys.version_info >= (3, 12):
+        return set()
+    return {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr)
+        for inner in ast.walk(node)
+        if inner is not node
+    }
 
 
 def _uses(text: str, names: set[str]) -> bool:

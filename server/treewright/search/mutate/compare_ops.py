@@ -71,8 +71,8 @@ def propose(node: ast.AST, site: Site, _material: Material) -> Iterator[Edit]:
         yield Edit(
             "compare.operands",
             (
-                site.replace(left, site.text(right), COMPARE + 1),
-                site.replace(right, site.text(left), COMPARE + 1),
+                site.replace(left, site.operand(right, COMPARE + 1)),
+                site.replace(right, site.operand(left, COMPARE + 1)),
             ),
             node.lineno,
         )

@@ -107,11 +107,12 @@ def _returned(test: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
 
 
 def _statement(node: ast.If | ast.While, site: Site) -> Iterator[Edit]:
-    if not site.starts_line(node):
-        return
     start = site.span(node)[0]
+    if not site.starts_line(node) and not site.source.startswith("elif", start):
+        return
     if isinstance(node, ast.If) and site.source.startswith("if", start):
-        yield Edit("condition.loop", ((start, start + 2, "while"),), node.lineno)
+        if not (node.orelse and isinstance(node.orelse[0], ast.If) and site.is_elif(node.orelse[0])):
+            yield Edit("condition.loop", ((start, start + 2, "while"),), node.lineno)
         if site.indent(node) and node.body:
             yield from _unconditional(node, site)
     elif isinstance(node, ast.If) and site.source.startswith("elif", start):

@@ -52,6 +52,18 @@ class Material:
         return [name for name, _ in found.most_common(12)]
 
 
+_NOT_DONORS = (
+    ast.Name,
+    ast.Starred,
+    ast.Slice,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.NamedExpr,
+    ast.Await,
+    ast.JoinedStr,
+)
+
+
 def _is_module(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in (
         "math",
@@ -92,7 +104,7 @@ class _Donors:
 
     def _expression(self, site: Site, node: ast.expr) -> None:
         if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or isinstance(
-            node, (ast.Name, ast.Starred)
+            node, (ast.Name, ast.Starred, ast.Slice)
         ):
             return
         text = site.text(node)

@@ -36,6 +36,8 @@ def _name(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
     scope = site.scope_of(node)
     kind = scope.kinds.of_name(node.id)
     target = isinstance(node.ctx, ast.Store)
+    if isinstance(node.ctx, ast.Del):
+        return
     if target and isinstance(parent, (ast.comprehension, ast.For, ast.Tuple)):
         return
     candidates = scope.local if target else [*site.readable(node), *scope.globals]
@@ -48,9 +50,9 @@ def _name(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
             yield Edit(
                 "name.target" if target else "name.variable", (site.replace(node, name),), node.lineno, extra
             )
-        elif kind == "num" and other in ("list", "str", "seq", "dict", "set"):
+        elif not target and kind == "num" and other in ("list", "str", "seq", "dict", "set"):
             yield Edit("name.length", (site.replace(node, f"len({name})"),), node.lineno)
-    if not target and kind in ("num", "any", "str"):
+    if not target and kind in ("num", "any", "str") and not isinstance(parent, ast.Attribute):
         for number in ("0", "1"):
             yield Edit("name.constant", (site.replace(node, number),), node.lineno)
 

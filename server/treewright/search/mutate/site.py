@@ -244,8 +244,14 @@ class Site:
         return line[: len(line) - len(line.lstrip())]
 
     def starts_line(self, node: ast.stmt) -> bool:
-        """Whether only white space stands before a statement on its line."""
-        return not self._lines[node.lineno - 1][: node.col_offset].strip()
+        """Whether a statement stands on its own: only white space before it on its line, and it is no `elif`."""
+        line = self._lines[node.lineno - 1]
+        blank = len(line) - len(line.lstrip())
+        return blank == node.col_offset and not (isinstance(node, ast.If) and self.is_elif(node))
+
+    def is_elif(self, node: ast.If) -> bool:
+        """Whether an `if` is written as the `elif` of another."""
+        return self.source.startswith("elif", self.span(node)[0])
 
     def lines_span(self, node: ast.stmt) -> tuple[int, int]:
         """Offsets of the whole lines that a statement takes, decorators and line end included."""

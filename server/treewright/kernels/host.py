@@ -128,6 +128,35 @@ def choose_host(
     )
 
 
+class BoundHost:
+    """A host together with the files that every branch of one search gets; what the search engine sees.
+
+    Args:
+        host: runs the branches; ended by whoever made it.
+        files: further files of the candidates', by path below their folder.
+        tests: trusted test files and their conftest files, by path.
+    """
+
+    def __init__(
+        self,
+        host: BranchHost,
+        *,
+        files: Mapping[str, str] | None = None,
+        tests: Mapping[str, str] | None = None,
+    ) -> None:
+        self._host = host
+        self._files = dict(files or {})
+        self._tests = dict(tests or {})
+
+    def run_branch(self, program: str, plan: Plan) -> BranchTrace:
+        """Run every check of a plan against a program in a fresh kernel.
+
+        Raises:
+            KernelError: kernels are not to be had, or the plan asks for what this host cannot do.
+        """
+        return self._host.run_branch(program, plan, files=self._files, tests=self._tests)
+
+
 @contextlib.asynccontextmanager
 async def open_host(host: BranchHost) -> AsyncIterator[BranchHost]:
     """Start a host and end it, from asynchronous code; its blocking calls belong in `asyncio.to_thread`."""

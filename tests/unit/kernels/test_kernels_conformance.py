@@ -1,6 +1,7 @@
 """Every host behind the one interface does the same, and says what it cannot guarantee."""
 
 import asyncio
+import json
 import os
 import socket
 import subprocess
@@ -16,11 +17,13 @@ import pytest
 from tests.unit.kernels.kernel_plans import RIGHT, SMALL, TESTS, node, passed, plan_of, value
 from treewright.errors import KernelError
 from treewright.kernels.forked import ForkedHost
-from treewright.kernels.host import BranchHost, choose_host, open_host, probe_python
+from treewright.kernels.host import BoundHost, BranchHost, choose_host, open_host, probe_python
 from treewright.kernels.pool import PoolHost
 from treewright.kernels.remote import RemoteHost
+from treewright.kernels.screen import ForkScreener
 from treewright.kernels.trace import Ending
 from treewright.kernels.warm import can_fork
+from treewright.search import ports
 
 
 @pytest.fixture(scope="module")
@@ -241,11 +244,13 @@ def test_a_pool_starts_kernels_ahead_and_ends_them_all() -> None:
 def test_any_installed_kernelspec_serves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "kernels" / "mine"
     folder.mkdir(parents=True)
-    folder.joinpath("kernel.json").write_text(
-        '{"argv": ["%s", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "Mine", "language": "python",'
-        ' "env": {"MINE": "1"}}' % sys.executable,
-        encoding="utf-8",
-    )
+    spec = {
+        "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+        "display_name": "Mine",
+        "language": "python",
+        "env": {"MINE": "1"},
+    }
+    folder.joinpath("kernel.json").write_text(json.dumps(spec), encoding="utf-8")
     monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
     plan = plan_of(value("look()", "1"))
     with PoolHost("mine", limits=SMALL, spares=0) as made:
@@ -290,6 +295,26 @@ def test_our_own_interpreter_is_forked_where_forking_is_to_be_had(monkeypatch: p
     assert isinstance(choose_host(), ForkedHost)
     monkeypatch.setattr("treewright.kernels.host.can_fork", lambda: False)
     assert isinstance(choose_host(), PoolHost)
+
+
+@pytest.mark.requirement("kernels:host:search-port")
+def test_a_bound_host_and_a_screener_are_what_the_search_engine_asks_for(forked: ForkedHost) -> None:
+    bound: ports.KernelHost = BoundHost(forked, files={"data.txt": "5"}, tests={"test_double.py": TESTS})
+    plan = plan_of(value("double(int(open('data.txt').read()))", 10), node("test_number"), wall_s=20)
+    trace: ports.Trace = bound.run_branch(RIGHT, plan)
+    assert passed(plan, trace) == [True, True]
+    with ForkScreener(limits=SMALL, workers=1) as made:
+        screener: ports.Screener = made
+        assert passed(
+            plan_of(value("double(1)", 2)), screener.screen([RIGHT], plan_of(value("double(1)", 2)))[0]
+        ) == [True]
+
+
+@pytest.mark.requirement("kernels:host:lazy-imports")
+def test_naming_a_host_imports_neither_jupyter_nor_zmq() -> None:
+    code = "import sys, treewright.kernels.host, treewright.kernels.operations, treewright.kernels.screen, treewright.kernels.remote, treewright.kernels.numeric\nprint([n for n in ('zmq', 'jupyter_client', 'IPython', 'tornado', 'ipykernel') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.requirement("kernels:host:async")

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH118, PTH120, PTH123
+# ruff: noqa: PTH103, PTH118, PTH120, PTH123
 # (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Brings the guard into an ordinary ipykernel and runs one plan there; its text is sent as a cell.
 

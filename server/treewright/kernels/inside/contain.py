@@ -1,4 +1,4 @@
-# ruff: noqa: PTH123, PTH208
+# ruff: noqa: PTH110, PTH123, PTH208
 # (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Puts one kernel and everything it starts into a box, and empties the box afterwards.
 

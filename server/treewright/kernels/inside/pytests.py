@@ -140,7 +140,9 @@ def run(plan: dict[str, Any], send: Callable[[bytes], None], forward: Callable[[
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     sys.path.insert(0, wanted["folder"])
     lines = guard.Lines(plan["path"], bool(plan.get("lines")))
-    reporter = Reporter(channel, lines, plan["path"], float(plan.get("check_s") or 0), wanted["nodes"])
+    reporter = Reporter(
+        channel, lines, plan["path"], float((guard._setitimer and plan.get("check_s")) or 0), wanted["nodes"]
+    )
     record: dict[str, Any] = {"status": "value"}
     try:
         with guard.no_running_loop():

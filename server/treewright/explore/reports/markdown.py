@@ -24,7 +24,11 @@ LONG_FIELD = 100
 
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _HEADING = re.compile(r"^(\s{0,3})(#{1,6}\s|={3,}\s*$|-{3,}\s*$)")
-_COMMAND_LINK = re.compile(r"\]\(\s*(?!https?://|#|[\w./-]+(?:[:#?][\w:.=&/-]*)?\s*\))", re.IGNORECASE)
+_COMMAND_LINK = re.compile(
+    r"\]\(\s*(?!https?://|#|(?:\.{0,2}/)?[\w-]+(?:[./][\w./-]*)?(?:(?<=[\w/])\#[\w.-]+)?\s*\)"
+    r"|[\w-]+[./][\w./-]*:\d+(?:-\d+)?\s*\))",
+    re.IGNORECASE,
+)
 
 
 def inert(text: str) -> str:

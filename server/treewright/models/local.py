@@ -44,7 +44,7 @@ class LocalSettings:
         path: the GGUF file.
         context_tokens: context of one call; the memory it takes is this times `slots`.
         slots: calls worked on together; further ones wait their turn.
-        threads: processor threads; 0 takes all.
+        threads: processor threads; 0 takes those that are idle when the model is loaded.
         cache_mib: memory for finished prompts, so that a common beginning is read once.
         load_s: seconds allowed for loading.
     """
@@ -220,7 +220,7 @@ class LocalProvider:
             "path": str(settings.path.resolve()),
             "context_tokens": settings.context_tokens,
             "slots": settings.slots,
-            "threads": settings.threads or os.cpu_count() or 1,
+            "threads": settings.threads or idle_processors(),
             "cache_mib": settings.cache_mib,
             "key": key,
             "alias": settings.path.stem,
@@ -277,6 +277,17 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     transport = getattr(process, "_transport", None)  # closes its pipes now rather than at collection
     if transport is not None:
         transport.close()
+
+
+def idle_processors() -> int:
+    """Return how many processor threads a model should take now.
+
+    Its threads wait for each other at every step, so that one without a processor of its own slows all of them down:
+    on a busy machine fewer are faster.
+    """
+    whole = os.cpu_count() or 1
+    busy = int(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1, whole - busy)
 
 
 def check_model_file(path: Path) -> None:

@@ -49,6 +49,23 @@ def shorter_request(request: Request, outcome: Outcome, max_tokens: int) -> Requ
     return replace(changed, messages=(*before, message))
 
 
+def varied_request(request: Request, number: int) -> Request:
+    """Return the request for another try after an answer that repeated itself: warmer, and from another seed.
+
+    Args:
+        request: the first request.
+        number: how many tries this makes, from 1.
+    """
+    warmer = min(1.0, (0.7 if request.temperature is None else request.temperature) + 0.15 * number)
+    *before, last = request.messages
+    said = Section(
+        text="Your last answer repeated itself without end. Say each thing once, in short sentences."
+    )
+    message = Message(last.role, (*last.sections, said))
+    seed = None if request.seed is None else request.seed + number
+    return replace(request, messages=(*before, message), temperature=warmer, seed=seed)
+
+
 def describe_faults(faults: tuple[ShapeFault, ...]) -> list[str]:
     """Return one line a fault, the first few of them."""
     lines = [f"- {fault}" for fault in faults[:FAULTS_SHOWN_MOST]]

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from treewright.errors import CapError, ModelError
 from treewright.models.prices import PriceKind
 from treewright.models.provider import Completion, Outcome, Provider, ProviderInfo, Request, TextSink
+from treewright.models.wire import pass_on
 
 
 class SpendGate(Protocol):
@@ -97,7 +98,7 @@ class Metered:
         """Let the call end by itself even when our own task is cancelled: only then is its cost known."""
         stop = asyncio.Event()
         call = asyncio.ensure_future(self._inner.complete(request, on_text=on_text, cancel=stop))
-        link = asyncio.ensure_future(_pass_on(cancel, stop))
+        link = asyncio.ensure_future(pass_on(cancel, stop))
         interrupted: asyncio.CancelledError | None = None
         try:
             while not call.done():
@@ -116,12 +117,6 @@ class Metered:
     async def close(self) -> None:
         """Close the inner provider."""
         await self._inner.close()
-
-
-async def _pass_on(cancel: asyncio.Event | None, stop: asyncio.Event) -> None:
-    if cancel is not None:
-        await cancel.wait()
-        stop.set()
 
 
 async def _whole(work: Coroutine[Any, Any, None]) -> None:

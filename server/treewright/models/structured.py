@@ -10,7 +10,8 @@ from treewright.models.fit import drop_least, fit
 from treewright.models.parse import Parsed, parse_answer
 from treewright.models.prices import prompt_tokens_at_most
 from treewright.models.provider import Completion, JsonSchema, Outcome, Provider, Request, TextSink, Usage
-from treewright.models.repair import describe_faults, repair_request, shorter_request
+from treewright.models.repair import describe_faults, repair_request, shorter_request, varied_request
+from treewright.models.repetition import complete_without_loops
 from treewright.models.shape import ShapeFault, check_schema
 
 MAX_REPAIRS = 2
@@ -59,6 +60,7 @@ class _Course:
     repairs: int = 0
     left_out: list[str] = field(default_factory=list)
     adjusted: set[Outcome] = field(default_factory=set)
+    looped: bool = False
 
     def count(self, done: Completion) -> None:
         self.attempts += 1
@@ -105,7 +107,7 @@ async def ask(
     course = _Course(first, request.schema, left_out=left_out)
     current = first
     while True:
-        done = await provider.complete(current, on_text=on_text, cancel=cancel)
+        done, course.looped = await complete_without_loops(provider, current, on_text, cancel)
         course.count(done)
         if done.outcome in {Outcome.CONTEXT_OVERFLOW, Outcome.PROMPT_TRUNCATED}:
             current = course.first = _smaller(course, done)
@@ -178,6 +180,8 @@ def _another_try(course: _Course, done: Completion, ceiling: int) -> Request:
 
 
 def _repair(course: _Course, done: Completion, parsed: Parsed | None, ceiling: int) -> Request:
+    if course.looped:
+        return varied_request(course.first, course.repairs)
     if done.outcome is Outcome.CUT_OFF and Outcome.CUT_OFF not in course.adjusted:
         course.adjusted.add(Outcome.CUT_OFF)
         return shorter_request(course.first, Outcome.CUT_OFF, min(ceiling, course.first.max_tokens * _GROWTH))

@@ -333,6 +333,13 @@ async def unless_cancelled(work: Coroutine[Any, Any, T], cancel: asyncio.Event |
         await asyncio.gather(task, stop, return_exceptions=True)
 
 
+async def pass_on(cancel: asyncio.Event | None, stop: asyncio.Event) -> None:
+    """Set `stop` once `cancel` is set: for a call that may also be stopped for a reason of our own."""
+    if cancel is not None:
+        await cancel.wait()
+        stop.set()
+
+
 async def _some(response: "httpx.Response", most: int = _ERROR_BODY_MOST) -> bytes:
     parts: list[bytes] = []
     size = 0

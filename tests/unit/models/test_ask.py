@@ -1,9 +1,12 @@
 """Asking until the answer fits: repair with the exact fault, bounded prompts, one adjusted retry, shrinking."""
 
+from dataclasses import replace
+
 import pytest
 
 from treewright.errors import ModelError
-from treewright.models.provider import Message, Outcome, Request, Section, Usage
+from treewright.models.provider import Completion, Message, Outcome, Request, Sample, Section, Usage
+from treewright.models.repetition import ends_in_loop
 from treewright.models.scripted import ScriptedAnswer, ScriptedProvider
 from treewright.models.structured import ask
 
@@ -211,3 +214,53 @@ async def test_a_prompt_that_the_server_cut_is_asked_again_as_small_as_what_it_r
     with pytest.raises(ModelError) as caught:
         await ask(short, REQUEST)
     assert caught.value.code == "model_prompt_truncated" and "num_ctx" in caught.value.hint
+
+
+class Looping:
+    """A provider that writes the same sentence for ever, as the smallest models do, then answers well."""
+
+    def __init__(self, good: str) -> None:
+        self.good = good
+        self.requests: list[Request] = []
+        self.info = ScriptedProvider([]).info
+
+    async def complete(self, request, *, on_text=None, cancel=None):
+        self.requests.append(request)
+        text = self.good
+        if len(self.requests) == 1:
+            text = '{"level": "HIGH", "steps": ["'
+            while not cancel.is_set() and len(text) < 1_000_000:
+                text += "This approach also allows for easy changes. "
+                on_text("This approach also allows for easy changes. ")
+        outcome = Outcome.CANCELLED if len(self.requests) == 1 else Outcome.COMPLETE
+        sample = Sample(text=text, outcome=outcome)
+        return Completion(provider="loop", model="m", outcome=outcome, samples=(sample,))
+
+    async def close(self):
+        pass
+
+
+@pytest.mark.requirement("models:repair:no-loops")
+async def test_an_answer_that_repeats_itself_is_ended_early_and_asked_for_in_another_way():
+    provider = Looping('{"level": "HIGH", "steps": ["a", "b"]}')
+    answer = await ask(provider, replace(REQUEST, seed=4, temperature=0.2))
+    assert answer.value == GOOD and len(provider.requests) == 2
+    second = provider.requests[1]
+    assert (second.seed, second.max_tokens) == (5, 200) and second.temperature > 0.2
+    assert "repeated itself" in second.prompt
+
+
+@pytest.mark.parametrize(
+    ("text", "loops"),
+    [
+        ("x" * 400, True),
+        (" \n" * 300, True),
+        ("An answer. " + "Each claim is checked by code, twice. " * 9, True),
+        ("Word " * 40, False),
+        ("| a | b |\n|---|---|\n" + "".join(f"| {n} | {n * n} |\n" for n in range(60)), False),
+        ('["alpha", "beta", "gamma"]', False),
+        ("", False),
+    ],
+)
+async def test_a_loop_is_told_from_text_that_is_only_regular(text, loops):
+    assert ends_in_loop(text) is loops

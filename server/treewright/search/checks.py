@@ -10,10 +10,10 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_serializer, field_validator
 
 from treewright.search.compare import distance, holds
-from treewright.search.plain import decode
+from treewright.search.plain import decode, encode
 
 Operator = Literal[
     "==", "!=", "<", "<=", ">", ">=", "in", "not in", "is", "is not", "truth", "falsity", "close"
@@ -35,6 +35,10 @@ class CheckKind(StrEnum):
     """A doctest whose expectation is a text: the kernel's repr and output, compared here."""
     PYTEST = "pytest"
     """A test node run by pytest beside the candidate."""
+
+
+_PLAIN = "__plain__"
+"""Key that marks an encoded plain value in JSON."""
 
 
 class Check(BaseModel):
@@ -71,6 +75,16 @@ class Check(BaseModel):
     json_values: bool = False
     flags: int = 0
     holdout: bool = False
+
+    @field_serializer("expected", when_used="json")
+    def _write_expected(self, value: Any) -> dict[str, Any]:
+        """Tuples, sets, bytes and NaN survive a journal."""
+        return {_PLAIN: encode(value)}
+
+    @field_validator("expected", mode="before")
+    @classmethod
+    def _read_expected(cls, value: Any) -> Any:
+        return decode(value[_PLAIN]) if isinstance(value, dict) and set(value) == {_PLAIN} else value
 
 
 class Plan(BaseModel):

@@ -129,7 +129,9 @@ def _read(reader: int, lines: int, patience: float) -> bytes:
 def _trace(line: bytes) -> Trace:
     data = json.loads(line)
     observations = tuple(
-        Observation.model_construct(**{**one, "status": ObservedStatus(one["status"])})
+        Observation.model_construct(
+            **{**one, "status": ObservedStatus(one["status"]), "lines": tuple(one.get("lines", ()))}
+        )
         for one in data.pop("observations")
     )
     return Trace.model_construct(

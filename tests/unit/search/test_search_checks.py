@@ -293,3 +293,11 @@ def test_distance_is_zero_only_for_equals_and_never_above_one(one: object, other
 def test_a_plan_is_strict() -> None:
     with pytest.raises(ValueError, match="per_branch_timeout_s"):
         Plan(checks=(), per_branch_timeout_s=-1)
+
+
+@pytest.mark.requirement("search:engine:resume")
+@given(plain_values)
+def test_what_a_check_expects_survives_the_journal(value: object) -> None:
+    check = Check(id="c1", kind=CheckKind.VALUE, source="", evaluate="f()", expected=value)
+    back = Check.model_validate_json(check.model_dump_json())
+    assert back == check and equal(back.expected, value)

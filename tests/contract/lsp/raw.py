@@ -5,6 +5,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 COMMAND = (sys.executable, "-m", "treewright", "lsp")
+COMPILED = Path(tempfile.gettempdir()) / "treewright-tests-compiled"
 PATIENCE = 20.0
 """Longest wait for one message, in seconds, on a busy machine."""
 
@@ -24,17 +26,27 @@ class RawClient:
     """Speaks frames with a server process."""
 
     def __init__(
-        self, command: tuple[str, ...] = COMMAND, env: Mapping[str, str] | None = None, cwd: Path | None = None
+        self,
+        command: tuple[str, ...] = COMMAND,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> None:
         """Start the server."""
-        environ = {**os.environ, **(env or {})}
+        environ = {**os.environ, "PYTHONPYCACHEPREFIX": str(COMPILED), **(env or {})}
+        environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users start it compiled, and so do we
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, cwd=cwd
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environ,
+            cwd=cwd,
         )
         self.seen: list[dict[str, Any]] = []
         self.stderr = b""
         self._last = 0
         self._frames: queue.Queue[dict[str, Any] | BaseException | None] = queue.Queue()
+        self._held: set[str] = set()
         self._answers: dict[str, Callable[[Any], Any]] = {}
         self._readers = [
             threading.Thread(target=self._read, daemon=True),
@@ -95,6 +107,10 @@ class RawClient:
         """Answer requests of the server."""
         self._answers[method] = answer
 
+    def hold(self, method: str) -> None:
+        """Leave requests of the server unanswered."""
+        self._held.add(method)
+
     def next(self, timeout: float = PATIENCE) -> dict[str, Any]:
         """Return the next message; requests of the server are answered on the way."""
         message = self._frames.get(timeout=timeout)
@@ -103,7 +119,7 @@ class RawClient:
         if message is None:
             raise EOFError("the server closed the wire")
         self.seen.append(message)
-        if "method" in message and "id" in message:
+        if "method" in message and "id" in message and message["method"] not in self._held:
             answer = self._answers.get(message["method"], lambda _: None)(message.get("params"))
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": answer})
         return message

@@ -280,10 +280,16 @@ class Board:
             self._due.add(key)
             asyncio.get_running_loop().call_later(PUBLISH_S, self._tell_edit, key)
 
+    def flush(self) -> None:
+        """Tell of all edits now: the client asks for what holds at this moment."""
+        for key in list(self._due):
+            self._tell_edit(key)
+
     def _tell_edit(self, key: str) -> None:
-        self._due.discard(key)
-        if key in self._files:
-            self._publish(key)
+        if key in self._due:
+            self._due.discard(key)
+            if key in self._files:
+                self._publish(key)
 
     def closed(self, document: Document) -> None:
         """Go by the disk again; a cell that is closed shows nothing."""

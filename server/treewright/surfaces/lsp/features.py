@@ -66,7 +66,6 @@ OWN_METHODS: dict[str, str] = {
     "treewright/keys": "catalogue:keys",
     "treewright/validate": "catalogue:validate",
     "treewright/about": "catalogue:about",
-    "treewright/models": "catalogue:models",
     "treewright/report": "reports:report",
     "treewright/document": "reports:document",
 }

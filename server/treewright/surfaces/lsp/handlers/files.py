@@ -38,11 +38,13 @@ async def watched(session: Session, params: types.DidChangeWatchedFilesParams) -
 async def diagnostic(session: Session, params: types.DocumentDiagnosticParams) -> dict[str, Any]:
     """Answer a client that asks for a document's diagnostics."""
     await session.ready.wait()
+    session.room.board.flush()
     return session.room.publisher.report(key_of(params.text_document.uri), params.previous_result_id)
 
 
 async def workspace_diagnostic(session: Session, params: types.WorkspaceDiagnosticParams) -> dict[str, Any]:
     """Answer a client that asks for all diagnostics."""
     await session.ready.wait()
+    session.room.board.flush()
     previous = {each.uri: each.value for each in params.previous_result_ids}
     return {"items": session.room.publisher.workspace_report(previous)}

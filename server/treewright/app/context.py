@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewright.store.config import Configuration, load_config
-from treewright.store.index import Index
+from treewright.store.index import Index, IndexEntry
 
 if TYPE_CHECKING:
     from treewright.models.provider import EditorCall
@@ -43,9 +43,13 @@ class Context:
     def index(self, configuration: Configuration | None = None) -> Index:
         """Return the index of runs and sessions."""
         from treewright.app.describe import describe_run
+        from treewright.app.session_store import describe_session
+
+        def describe(path: Path) -> IndexEntry | None:
+            return describe_run(path) if path.is_dir() else describe_session(path)
 
         root = (configuration or self.configuration()).root
-        return Index(root.index, scan=[root.runs], describe=describe_run)
+        return Index(root.index, scan=[root.runs, root.sessions], describe=describe)
 
 
 def new_run_id() -> str:

@@ -130,7 +130,7 @@ def _by_script(prose: str, characters: int) -> str:
 def _by_words(words: list[str]) -> str:
     """Tell by function words; the best must be clearly ahead."""
     scores = {
-        tag: sum(word in frozenset(map(str, entry["words"])) for word in words)  # type: ignore[call-overload]
+        tag: sum(word in frozenset(map(str, entry["words"])) for word in words)  # type: ignore[call-overload]  # the file says that it is a list
         for tag, entry in known_languages().items()
         if "words" in entry
     }

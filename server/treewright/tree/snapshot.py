@@ -170,6 +170,6 @@ def _node(values: list[Any]) -> Node:
     node.phase = Phase(node.phase)
     node.role = Role(node.role) if node.role else None
     node.scores = tuple(node.scores)
-    node.citations = tuple(node.citations)  # type: ignore[assignment]
+    node.citations = tuple(node.citations)  # type: ignore[assignment]  # four counts, as written
     node.reasons = tuple(node.reasons)
     return node

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from treewright.app.explorations import Growing, Outcome
+from treewright.app.request import Listener
 from treewright.app.treewright import Treewright
 from treewright.data.codes import ExitClass
 from treewright.surfaces.cli.live import live_view
@@ -53,12 +54,12 @@ def drive(app: Treewright, growing: Growing, form: str, *, quiet: bool, fail_on:
     return int(ExitClass.NOT_AS_ASKED if met and code is ExitClass.DONE else code)
 
 
-async def _driven(growing: Growing, listener: object) -> Outcome:
+async def _driven(growing: Growing, listener: Listener | None) -> Outcome:
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM"):
         with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError):
             loop.add_signal_handler(getattr(signal, name), growing.stop)
-    return await growing.drive(listener)  # type: ignore[arg-type]
+    return await growing.drive(listener)
 
 
 def _print(outcome: Outcome, summary: dict[str, object]) -> None:

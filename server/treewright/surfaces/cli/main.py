@@ -37,7 +37,7 @@ class LazyGroup(click.Group):
         """Return the commands in the order of the table."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Return a command, importing its module."""
         if cmd_name not in COMMANDS:
             return None

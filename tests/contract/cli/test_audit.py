@@ -88,6 +88,16 @@ def test_a_finished_run_in_out_is_refused_with_a_hint(treewright: Command, flawe
     assert (flawed / "out" / "journal.jsonl").read_bytes() == journal
 
 
+def test_spaces_and_letters_of_any_script_in_paths_change_nothing(treewright: Command, flawed: Path) -> None:
+    odd = flawed / "a b" / "dätei 文件.py"
+    odd.parent.mkdir()
+    (flawed / "app.py").rename(odd)
+    ran = treewright("audit", ".", "--format", "json", cwd=flawed)
+    assert ran.json()["status"] == "CONVERGED"
+    assert ran.json()["verdicts"]["CONFIRMED"] == 1
+    assert ran.json()["unresolved"] == 0
+
+
 def test_fail_on_confirmed_exits_1_only_when_there_is_one(
     treewright: Command, flawed: Path, tmp_path: Path
 ) -> None:

@@ -47,12 +47,18 @@ def _uncited(name: str, text: str, paths: set[str], urls: set[str]) -> list[Viol
     places = [
         match[0]
         for match in _PLACE.finditer(text)
-        if not any(path == match[1] or path.endswith("/" + match[1]) for path in paths)
+        if not any(_names(match[1], path) for path in paths)
     ]
     known = {url.rstrip("/") for url in urls}
     prose = _SHOWN.sub(" ", text)  # an address in code or quotes is an example, not a claim
     addresses = [match[0] for match in _ADDRESS.finditer(prose) if match[0].rstrip("/") not in known]
     return [_uncited_fault(name, quote) for quote in places + addresses]
+
+
+def _names(said: str, path: str) -> bool:
+    """Tell whether words name a path: the whole of it, or its end from the start of a folder's or file's word."""
+    before = path[: -len(said)]
+    return path.endswith(said) and (not before or not (before[-1].isalnum() or before[-1] in "_.-"))
 
 
 def _uncited_fault(name: str, quote: str) -> Violation:

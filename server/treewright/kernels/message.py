@@ -34,9 +34,12 @@ class MessageKernel(Protocol):
 
 
 @cache
-def _texts() -> dict[str, str]:
-    names = ("guard", "pytests", "boot")
-    return {name: (INSIDE / f"{name}.py").read_text(encoding="utf-8") for name in names}
+def _texts() -> dict[str, list[str]]:
+    parts = {"guard": ("streams", "observe", "guard"), "pytests": ("pytests",), "boot": ("boot",)}
+    return {
+        name: [(INSIDE / f"{one}.py").read_text(encoding="utf-8") for one in names]
+        for name, names in parts.items()
+    }
 
 
 def cell_of(wired: Wired, path: list[str], files: dict[str, dict[str, str]]) -> str:
@@ -56,7 +59,7 @@ def cell_of(wired: Wired, path: list[str], files: dict[str, dict[str, str]]) -> 
         "path": path,
         "files": files,
     }
-    return f"exec(compile({texts['boot']!r}, '<treewright boot>', 'exec'), {{'request': {json.dumps(request)!r}}})"
+    return f"exec(compile({texts['boot'][0]!r}, '<treewright boot>', 'exec'), {{'request': {json.dumps(request)!r}}})"
 
 
 def run_by_messages(kernel: MessageKernel, wired: Wired, cell: str, wall_s: float, limits: Limits) -> Watched:

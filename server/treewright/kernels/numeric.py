@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from treewright.kernels.host import BranchHost
-from treewright.kernels.trace import Ending
+from treewright.kernels.trace import BranchTrace, Ending
 from treewright.search.checks import Check, CheckKind, ObservedStatus, Plan
 from treewright.search.plain import decode
 
@@ -110,6 +110,10 @@ def evaluate_numeric(
     )
     plan = Plan(checks=(check,), setup=_NAMES + _PLAIN, per_branch_timeout_s=wall_s)
     trace = host.run_branch("", plan)
+    return _read(trace, right, rel, absolute)
+
+
+def _read(trace: BranchTrace, right: str, rel: float, absolute: float) -> NumericOutcome:
     seen = next((one for one in trace.observations if one.check_id == "n1"), None)
     if seen is None or seen.status is not ObservedStatus.VALUE:
         why = f"{seen.error}: {seen.message}" if seen is not None and seen.error else trace.message

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from treewright.errors import KernelError
 from treewright.kernels.forked import ForkedHost
 from treewright.kernels.limits import Limits
-from treewright.kernels.session import ExecResult, Inspection, KernelSession, Variable
+from treewright.kernels.results import ExecResult, Inspected, Installed, Variables
+from treewright.kernels.session import KernelSession
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?")
 _INSTALL_S = 120.0
@@ -55,35 +56,6 @@ class OperationSettings(BaseModel):
     most: int = Field(default=8, ge=1)
     limits: Limits = Limits(memory_bytes=2 << 30)
     install: InstallPolicy = InstallPolicy()
-
-
-class Variables(BaseModel):
-    """Names of a session, and whether its kernel is a new one."""
-
-    model_config = ConfigDict(frozen=True)
-
-    variables: tuple[Variable, ...]
-    kernel_restarted: bool = False
-    reason: str = ""
-
-
-class Inspected(BaseModel):
-    """One name of a session; None when there is no such name."""
-
-    model_config = ConfigDict(frozen=True)
-
-    found: Inspection | None
-    kernel_restarted: bool = False
-    reason: str = ""
-
-
-class Installed(BaseModel):
-    """What was installed, for one session."""
-
-    model_config = ConfigDict(frozen=True)
-
-    package: str
-    wheels: tuple[str, ...]
 
 
 class KernelOperations:

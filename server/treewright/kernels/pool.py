@@ -55,6 +55,41 @@ def spec_of(kernel: str | None, python: str | None) -> Any:
         ) from error
 
 
+def _manager_of(spec: Any, before: list[str], folder: KernelFolder) -> Any:
+    """jupyter_client's manager of one kernel.
+
+    Args:
+        spec: the kernelspec.
+        before: what is put before its command.
+        folder: where its sockets and its connection file stand.
+    """
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    chosen = KernelSpec(
+        argv=[*before, *spec.argv],
+        display_name=spec.display_name,
+        language=spec.language,
+        metadata=spec.metadata,
+        env=spec.env,
+    )
+
+    class Only(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> Any:  # noqa: ARG002  the base class's signature
+            return chosen
+
+    manager: Any = AsyncKernelManager(
+        kernel_name="treewright",
+        kernel_spec_manager=Only(),
+        connection_file=str(folder.sockets / f"{secrets.token_hex(4)}.json"),
+        transport="tcp" if sys.platform == "win32" else "ipc",
+        cache_ports=False,
+    )
+    if sys.platform != "win32":
+        manager.ip = folder.socket_stem
+    return manager
+
+
 class PooledKernel:
     """One started kernel: jupyter_client's manager, a folder, a lean client.
 
@@ -66,51 +101,19 @@ class PooledKernel:
     def __init__(
         self, spec: Any, folder: KernelFolder, limits: Limits, python: str, loop: LoopThread
     ) -> None:
-        from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-        from jupyter_client.manager import AsyncKernelManager
-
         self.folder = folder
         self._loop = loop
         self._report = folder.path / "report.json"
         provisioner = spec.metadata.get("kernel_provisioner", {}).get("provisioner_name", "local-provisioner")
         contained = provisioner == "local-provisioner" and sys.platform != "win32"
-        argv = [*self._launcher(limits), *spec.argv] if contained else spec.argv
-        chosen = KernelSpec(
-            argv=argv,
-            display_name=spec.display_name,
-            language=spec.language,
-            metadata=spec.metadata,
-            env=spec.env,
-        )
-
-        class Only(KernelSpecManager):
-            def get_kernel_spec(self, kernel_name: str) -> Any:  # noqa: ARG002  the base class's signature
-                return chosen
-
         self._log = (folder.path / "output").open("wb")
-        manager: Any = AsyncKernelManager(
-            kernel_name="treewright",
-            kernel_spec_manager=Only(),
-            connection_file=str(folder.sockets / f"{secrets.token_hex(4)}.json"),
-            transport="tcp" if sys.platform == "win32" else "ipc",
-            cache_ports=False,
-        )
-        if sys.platform != "win32":
-            manager.ip = folder.socket_stem
+        self._manager = _manager_of(spec, self._launcher(limits) if contained else [], folder)
         environment = scrubbed(python, folder.work, folder.scratch)
         for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
             environment[name] = str(folder.scratch)
-        self._manager = manager
-        loop.run(
-            manager.start_kernel(
-                env=environment,
-                cwd=str(folder.work),
-                stdin=subprocess.DEVNULL,
-                stdout=self._log,
-                stderr=self._log,
-            )
-        )
-        info = manager.get_connection_info()
+        streams = {"stdin": subprocess.DEVNULL, "stdout": self._log, "stderr": self._log}
+        loop.run(self._manager.start_kernel(env=environment, cwd=str(folder.work), **streams))
+        info = self._manager.get_connection_info()
         key = info["key"]
         self.client = LeanClient({**info, "key": key.decode() if isinstance(key, bytes) else key}, iopub=True)
 

@@ -8,14 +8,12 @@ import os
 import re
 import threading
 import time
-from enum import StrEnum
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict
 
 from treewright.errors import KernelError
 from treewright.kernels.forked import ForkedHost, Live
 from treewright.kernels.limits import Limits
+from treewright.kernels.results import ExecResult, ExecStatus, Inspection, Variable
 from treewright.kernels.trace import CUT_MARK, ending_of_exit
 from treewright.kernels.warm import INSIDE
 
@@ -24,72 +22,6 @@ _INTERRUPT_S = 2.0
 _DISPLAY_BYTES = 1 << 20
 _LOOK_MS = 100
 _LAST_WORDS_S = 5.0
-
-
-class ExecStatus(StrEnum):
-    """How an execution ended."""
-
-    OK = "ok"
-    ERROR = "error"
-    TIMEOUT = "timeout"
-    INTERRUPTED = "interrupted"
-    OUTPUT_LIMIT = "output_limit"
-    DIED = "died"
-
-
-class ExecResult(BaseModel):
-    """What one execution showed.
-
-    Attributes:
-        status: how it ended.
-        stdout: printed text, cut off with a mark.
-        stderr: likewise.
-        result: text of the last expression's value.
-        displays: MIME bundles that were displayed, at most 1 MiB in all.
-        error: class of the exception.
-        message: its text, or what killed the kernel.
-        traceback: its lines, without colours.
-        kernel_restarted: the kernel is a new one; nothing of the earlier state is there.
-        reason: why it is a new one.
-        execution_count: as Jupyter counts.
-        wall_s: seconds.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    status: ExecStatus
-    stdout: str = ""
-    stderr: str = ""
-    result: str = ""
-    displays: tuple[dict[str, str], ...] = ()
-    error: str = ""
-    message: str = ""
-    traceback: tuple[str, ...] = ()
-    kernel_restarted: bool = False
-    reason: str = ""
-    execution_count: int | None = None
-    wall_s: float = 0.0
-
-
-class Variable(BaseModel):
-    """One name of a session's namespace."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    type: str
-    size: int | None = None
-    value: str = ""
-
-
-class Inspection(Variable):
-    """One name, seen closely; texts are cut at 4,000 characters."""
-
-    module: str = ""
-    doc: str = ""
-    signature: str = ""
-    source: str = ""
-    members: tuple[str, ...] = ()
 
 
 class _Seen:

@@ -282,20 +282,8 @@ class Zygote:
         if self.home is None or self._control is None:
             raise OSError("closed")
         folder = self.home.new()
-        if connection is None:
-            connection = own_connection(folder)
-        request = {
-            "connection": connection,
-            "env": scrubbed(self.python, folder.work, folder.scratch),
-            "path": [str(folder.work), *self._path],
-            "cwd": str(folder.work),
-            "limits": limits.for_box(),
-            "network": limits.network,
-            "sealed": limits.sealed,
-            "writable": folder.writable(),
-            "checks": not lasting,
-            "own_limits": {"memory_bytes": limits.memory_bytes} if lasting else None,
-        }
+        connection = connection or own_connection(folder)
+        request = self._request(folder, limits, connection, lasting)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         out, out_w = os.pipe()
         err, err_w = os.pipe()
@@ -317,6 +305,22 @@ class Zygote:
             for number in (out_w, err_w, records_w):
                 os.close(number)
         return Forked(folder, connection, ours, out, err, records)
+
+    def _request(
+        self, folder: KernelFolder, limits: Limits, connection: dict[str, Any], lasting: bool
+    ) -> dict[str, Any]:
+        return {
+            "connection": connection,
+            "env": scrubbed(self.python, folder.work, folder.scratch),
+            "path": [str(folder.work), *self._path],
+            "cwd": str(folder.work),
+            "limits": limits.for_box(),
+            "network": limits.network,
+            "sealed": limits.sealed,
+            "writable": folder.writable(),
+            "checks": not lasting,
+            "own_limits": {"memory_bytes": limits.memory_bytes} if lasting else None,
+        }
 
     def close(self) -> None:
         """End the parent and with it every kernel; a second call does nothing."""

@@ -40,6 +40,13 @@ class Wired:
     tests: TestRun | None = None
 
 
+def _travelling(name: str, check: Check | None, canary: Canary | None) -> dict[str, Any]:
+    """The part of a check or a canary that a kernel sees."""
+    if check is None:
+        return {"id": name, "evaluate": canary.evaluate if canary else "", "apart": True}
+    return {"id": name, "context": check.context, "evaluate": check.evaluate, "right": check.right}
+
+
 def wire_plan(program: str, path: str, plan: Plan, limits: Limits, defines: tuple[str, ...] = ()) -> Wired:
     """Make the message of the checks that the guard evaluates (all kinds but pytest).
 
@@ -74,17 +81,7 @@ def wire_plan(program: str, path: str, plan: Plan, limits: Limits, defines: tupl
         "lines": plan.trace_lines,
         "limits": limits.for_guard(plan.per_branch_timeout_s),
         "output_bytes": limits.output_bytes,
-        "checks": [
-            {"id": one, "evaluate": canaries[one].evaluate, "apart": True}
-            if one in canaries
-            else {
-                "id": one,
-                "context": checks[one].context,
-                "evaluate": checks[one].evaluate,
-                "right": checks[one].right,
-            }
-            for one in order
-        ],
+        "checks": [_travelling(one, checks.get(one), canaries.get(one)) for one in order],
     }
     return Wired(message, checks, canaries, secret, output)
 

@@ -40,6 +40,7 @@ def _family(pid: int) -> int:
     return len(psutil.Process(pid).children(recursive=True))
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("kernels:leftovers:two-hundred", "kernels:leftovers:memory")
 def test_two_hundred_branches_leave_no_process_file_port_or_memory() -> None:
     with ForkedHost(limits=SMALL) as host:
@@ -68,6 +69,7 @@ def test_two_hundred_branches_leave_no_process_file_port_or_memory() -> None:
     assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("kernels:leftovers:host-killed")
 def test_a_host_that_is_killed_takes_its_kernels_along_and_the_next_one_sweeps_its_folder(
     tmp_path: Path,

@@ -12,7 +12,7 @@ import pytest
 from treewright.errors import KernelError
 from treewright.kernels.limits import Limits
 from treewright.kernels.operations import InstallPolicy, KernelOperations, OperationSettings
-from treewright.kernels.session import ExecStatus
+from treewright.kernels.results import ExecStatus
 
 LIMITS = Limits(memory_bytes=256 << 20, output_bytes=32 << 10, processes=12)
 

@@ -90,6 +90,7 @@ def test_one_program_leaves_nothing_for_the_next(screener: ForkScreener) -> None
     assert look[1] == ["l"]
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("kernels:screen:thousands")
 def test_a_thousand_programs_are_screened_in_seconds(screener: ForkScreener) -> None:
     programs = [f"def double(x):\n    return x * {number % 7}\n" for number in range(1000)]

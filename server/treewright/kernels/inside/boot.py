@@ -21,13 +21,14 @@ request: str = globals().get("request", "{}")  # put here by the cell
 MIME = "application/vnd.treewright.record"
 
 
-def _load_text(name: str, text: str, into: dict[str, Any] | None = None) -> Any:
+def _load_texts(name: str, texts: list[str], into: dict[str, Any] | None = None) -> Any:
     module = types.ModuleType(name)
     module.__dict__.update(into or {})
     module.__dict__["__builtins__"] = dict(vars(builtins))
     sys.modules[name] = module
     try:
-        exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own files
+        for text in texts:
+            exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own files
     finally:
         del sys.modules[name]
     return module
@@ -57,9 +58,9 @@ def _main() -> None:
             with open(path, "w", encoding="utf-8", newline="") as file:
                 file.write(text)
     sys.path[:0] = [entry for entry in asked.get("path", []) if entry not in sys.path]
-    encode = _load_text("<treewright plain>", asked["plain"]).encode
-    guard = _load_text("<treewright guard>", asked["guard"], {"encode": encode})
-    pytests = _load_text("<treewright pytests>", asked["pytests"], {"guard": guard})
+    encode = _load_texts("<treewright plain>", [asked["plain"]]).encode
+    guard = _load_texts("<treewright guard>", asked["guard"], {"encode": encode})
+    pytests = _load_texts("<treewright pytests>", asked["pytests"], {"guard": guard})
     out, err = sys.stdout.write, sys.stderr.write
 
     def forward(stream: str, text: str) -> None:

@@ -15,8 +15,8 @@ import types
 from typing import Any
 
 
-def load_text(name: str, text: str, into: dict[str, Any] | None = None) -> Any:
-    """Execute a module's text with builtins of its own."""
+def load_texts(name: str, texts: list[str], into: dict[str, Any] | None = None) -> Any:
+    """Execute a module's texts with builtins of its own."""
     import builtins
 
     module = types.ModuleType(name)
@@ -24,7 +24,8 @@ def load_text(name: str, text: str, into: dict[str, Any] | None = None) -> Any:
     module.__dict__["__builtins__"] = dict(vars(builtins))
     sys.modules[name] = module
     try:
-        exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own files
+        for text in texts:
+            exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own files
     finally:
         del sys.modules[name]
     return module
@@ -37,9 +38,9 @@ def main() -> None:
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     sys.path[:] = [*request["path"], *(entry for entry in sys.path if os.path.abspath(entry or ".") != here)]
-    encode = load_text("<treewright plain>", request["plain"]).encode
-    guard = load_text("<treewright guard>", request["guard"], {"encode": encode})
-    pytests = load_text("<treewright pytests>", request["pytests"], {"guard": guard})
+    encode = load_texts("<treewright plain>", [request["plain"]]).encode
+    guard = load_texts("<treewright guard>", request["guard"], {"encode": encode})
+    pytests = load_texts("<treewright pytests>", request["pytests"], {"guard": guard})
     write = os.write
 
     def forward(stream: str, text: str) -> None:

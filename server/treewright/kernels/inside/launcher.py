@@ -14,19 +14,19 @@ import os
 import signal
 import socket
 import sys
+import types
 from typing import Any
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def _contain() -> Any:
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("treewright_contain", os.path.join(_HERE, "contain.py"))
-    if spec is None or spec.loader is None:
-        raise ImportError("contain.py is missing")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    """`contain` and `watch`, in one namespace."""
+    module = types.ModuleType("treewright_contain")
+    for name in ("contain", "watch"):
+        path = os.path.join(_HERE, f"{name}.py")
+        with open(path, encoding="utf-8") as file:
+            exec(compile(file.read(), path, "exec"), module.__dict__)  # noqa: S102  our own files
     return module
 
 

@@ -24,20 +24,31 @@ from typing import Any
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def load_file(name: str, *, into: dict[str, Any] | None = None) -> Any:
-    """Execute a file beside this one as a module that is nowhere in `sys.modules` afterwards.
+GUARD = ("streams", "observe", "guard")
+CONTAIN = ("contain", "watch")
+
+
+def texts_of(names: tuple[str, ...]) -> list[str]:
+    """The texts of files beside this one."""
+    found = []
+    for name in names:
+        with open(os.path.join(_HERE, f"{name}.py"), encoding="utf-8") as file:
+            found.append(file.read())
+    return found
+
+
+def load_files(*names: str, into: dict[str, Any] | None = None) -> Any:
+    """Execute files beside this one, in order and in one namespace, as a module that is nowhere in `sys.modules`.
 
     Args:
-        name: file name without its ending.
+        names: file names without their ending; the last one names the module.
         into: what the module's namespace holds beforehand.
     """
-    path = os.path.join(_HERE, f"{name}.py")
-    with open(path, encoding="utf-8") as file:
-        return load_text(f"<treewright {name}>", file.read(), into)
+    return load_texts(f"<treewright {names[-1]}>", texts_of(names), into)
 
 
-def load_text(name: str, text: str, into: dict[str, Any] | None = None) -> Any:
-    """Execute a module's text with builtins of its own."""
+def load_texts(name: str, texts: list[str], into: dict[str, Any] | None = None) -> Any:
+    """Execute a module's texts with builtins of its own."""
     import builtins
 
     module = types.ModuleType(name)
@@ -46,7 +57,8 @@ def load_text(name: str, text: str, into: dict[str, Any] | None = None) -> Any:
     # Dataclasses look their module up while they are made.
     sys.modules[name] = module
     try:
-        exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own file
+        for text in texts:
+            exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  our own files
     finally:
         del sys.modules[name]
     return module
@@ -80,17 +92,17 @@ class Zygote:
         self, control: socket.socket, plain: str, preload: list[str], bare: bool, without: list[str]
     ) -> None:
         self._control = control
-        self.contain = load_file("contain")
+        self.contain = load_files(*CONTAIN)
         found: dict[str, bool] = self.contain.probe()
         self.gives = {name: given and name not in without for name, given in found.items()}
         self.plain = plain
         self.path: list[str] = []
-        encode = load_text("<treewright plain>", plain).encode
+        encode = load_texts("<treewright plain>", [plain]).encode
         self.missing = [name for name in preload if not _import(name)]
-        self._deep: Any = None if bare else load_file("deep").DeepKernel()
-        self.guard = load_file("guard", into={"encode": encode})
-        self.pytests = load_file("pytests", into={"guard": self.guard})
-        self.screener = load_file("screener", into={"guard": self.guard})
+        self._deep: Any = None if bare else load_files("deep").DeepKernel()
+        self.guard = load_files(*GUARD, into={"encode": encode})
+        self.pytests = load_files("pytests", into={"guard": self.guard})
+        self.screener = load_files("screener", into={"guard": self.guard})
 
     def serve(self) -> None:
         """Fork until the other side goes away."""
@@ -172,10 +184,7 @@ class _Entry:
         """Run the plan in a plain interpreter, in this box and on the same channel."""
         import subprocess
 
-        texts = {}
-        for name in ("guard", "pytests"):
-            with open(os.path.join(_HERE, f"{name}.py"), encoding="utf-8") as file:
-                texts[name] = file.read()
+        texts = {"guard": texts_of(GUARD), "pytests": texts_of(("pytests",))}
         request = {**texts, "plain": self._zygote.plain, "path": list(self._zygote.path), "plan": plan}
         command = [python, "-s", os.path.join(_HERE, "child.py"), str(self._channels[0])]
         with subprocess.Popen(
@@ -238,7 +247,7 @@ def main() -> None:
     if asked is None:
         return
     settings = asked[0]
-    contain = load_file("contain")
+    contain = load_files(*CONTAIN)
     contain.die_with_parent()
     contain.enter_user_namespace()
     try:

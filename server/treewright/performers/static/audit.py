@@ -12,6 +12,7 @@ from treewright.performers.static.facts import FileFacts, Place
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting, label
 from treewright.performers.static.link import Linker, Project
+from treewright.performers.static.python.lints import add_lints
 from treewright.performers.static.records import framing_records
 from treewright.performers.static.report import Lines, Reporter
 from treewright.performers.static.rulebook import rules
@@ -152,6 +153,7 @@ def conclude(sources: Sources, facts: dict[str, FileFacts]) -> Audit:
     for file in facts.values():
         if file.fault:
             sources.not_read.append((file.path, f"line {file.fault_line}: {file.fault}"))
+    add_lints(sources.root, facts)
     findings = judged(sources, facts)
     _mend(sources, facts, findings)
     relate(findings)
@@ -218,11 +220,12 @@ def symbol_at(file: FileFacts, line: int) -> str:
     return name
 
 
-_REFUTED_PER_RULE_AND_FILE = 3
+_MOST = {REFUTED: 3, "MARGINAL": 5}
+"""Findings of one rule kept of one file; more of the same say nothing new."""
 
 
 def settle(findings: list[Finding]) -> list[Finding]:
-    """One finding a rule and line; at most three refuted ones a rule and file; strongest first."""
+    """One finding a rule and line; a few refuted and marginal ones a rule and file; strongest first."""
     chosen: dict[tuple[str, str, int], Finding] = {}
     for finding in findings:
         key = (finding.rule, finding.position.path, finding.position.start)
@@ -232,13 +235,14 @@ def settle(findings: list[Finding]) -> list[Finding]:
             -finding.scores.total,
         ):
             chosen[key] = finding
-    counts: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     kept = []
     for finding in chosen.values():
-        if finding.verdict == REFUTED:
-            pair = (finding.rule, finding.position.path)
+        most = _MOST.get(finding.verdict)
+        if most is not None:
+            pair = (finding.verdict, finding.rule, finding.position.path)
             counts[pair] = counts.get(pair, 0) + 1
-            if counts[pair] > _REFUTED_PER_RULE_AND_FILE:
+            if counts[pair] > most:
                 continue
         kept.append(finding)
     order = {CONFIRMED: 0, "MARGINAL": 1, REFUTED: 2, "PRUNED": 3}

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 _BROAD = frozenset({"Exception", "BaseException"})
 _SECURITY_ASSERT = re.compile(
-    r"(?i)(is_(admin|authenticated|staff|superuser|valid|owner)|has_perm|permission|authori[sz]ed|user\.|role|token|csrf|"
-    r"password|signature|request\.|verify|check_|validate|allowed|login)"
+    r"(?i)(is_(admin|authenticated|staff|superuser|owner|allowed)|has_perm|permission|authori[sz]ed|user\.is_|\brole\b|csrf|"
+    r"password|check_(auth|perm|access)|\.verify\(|is_valid_(user|token)|logged_?in)"
 )
 
 

@@ -69,7 +69,7 @@ def chmod(unit: "Unit", node: ast.Call) -> None:
     if (
         mode & 0o002
         or (last in {"chmod", "fchmod"} and mode & 0o020 and mode & 0o004)
-        or (last == "open" and mode & 0o007)
+        or (last == "open" and mode & 0o001)
     ):
         masked = (
             -1 if last not in {"chmod", "fchmod", "lchmod"} and unit.source.library else 0
@@ -121,7 +121,9 @@ def check_then_act(unit: "Unit", node: ast.If) -> None:
         act = _act(unit, scope, key)
         if act is not None:
             shown = unit.source.segment(act.func)
-            strength = 0 if (not unit.source.library and not negated) or shown == "open" else -1
+            opens = not re.search(r"mkdir|makedirs|listdir|rmdir", shown)
+            looks = last in {"exists", "isfile", "access", "islink", "lexists", "stat", "is_file", "getsize"}
+            strength = 0 if opens and looks and (not negated or shown == "open") else -1
             unit.report("check-and-act-parted", node.test, what=name.lstrip("~"), strength=strength,
                         facts=(("shown", shown), ("line", str(act.lineno))))  # fmt: skip
             return

@@ -40,9 +40,10 @@ def is_literal(unit: "Unit", node: ast.Compare) -> None:
 
 @check("identity-compared-with-literal", ast.FunctionDef, ast.AsyncFunctionDef)
 def identity_of_values(unit: "Unit", node: ast.FunctionDef) -> None:
-    """`a is b` between two parameters or values of equal kind, where equality is meant."""
-    if unit.source.library:
+    """A function named for equality that returns `a is b`."""
+    if unit.source.library or not re.search(r"(?i)equal|compare|same|match|is_valid|check", node.name):
         return
+    parameters = {argument.arg for argument in node.args.args} - {"self", "cls"}
     for part in ast.walk(node):
         if (
             isinstance(part, ast.Compare)
@@ -50,27 +51,8 @@ def identity_of_values(unit: "Unit", node: ast.FunctionDef) -> None:
             and isinstance(part.ops[0], (ast.Is, ast.IsNot))
         ):
             sides = (part.left, part.comparators[0])
-            if all(
-                isinstance(s, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) for s in sides
-            ) and not any(
-                isinstance(s, ast.Call) and unit.source.dotted(s.func) in {"type", "id"} for s in sides
-            ):
-                texts = [unit.source.segment(s) for s in sides]
-                if not any(
-                    t in {"None", "self", "cls"}
-                    or t.lstrip("_")[:1].isupper()
-                    or t.startswith("_")
-                    or "sentinel" in t
-                    or "exc_info" in t
-                    or t in {"str", "int", "list", "dict", "sentinel"}
-                    for t in texts
-                ):
-                    unit.report(
-                        "identity-compared-with-literal",
-                        part,
-                        what=unit.source.segment(part)[:60],
-                        strength=0,
-                    )
+            if all(isinstance(side, ast.Name) and side.id in parameters for side in sides):
+                unit.report("identity-compared-with-literal", part, what=unit.source.segment(part)[:60])
 
 
 @check("key-given-twice", ast.Dict)
@@ -94,6 +76,8 @@ def duplicate_key(unit: "Unit", node: ast.Dict) -> None:
 def past_the_end(unit: "Unit", node: ast.Subscript) -> None:
     """`items[len(items)]`, and `items[i]` in `range(len(items) + 1)`."""
     index = node.slice
+    if not isinstance(node.ctx, ast.Load):
+        return
     subject = unit.source.segment(node.value)
     if (
         isinstance(index, ast.Call)
@@ -162,7 +146,9 @@ def mutable_default(unit: "Unit", node: ast.FunctionDef | ast.AsyncFunctionDef) 
             or (isinstance(default, ast.Call) and unit.source.dotted(default.func) in {"list", "dict", "set"})
         ):
             continue
-        changed = _changes(node, argument.arg)
+        changed = _changes(node, argument.arg) and not re.search(
+            r"(?i)cache|memo|seen|registry|^_", argument.arg
+        )
         unit.report(
             "default-shared-between-calls",
             default,
@@ -210,7 +196,7 @@ def unreachable(unit: "Unit", node: ast.AST) -> None:
 def endless(unit: "Unit", node: ast.While) -> None:
     """`while True` with no way out, or a condition that the body never changes."""
     if isinstance(node.test, ast.Constant) and node.test.value:
-        if _leaves_loop(node.body):
+        if _leaves_loop(node.body) or isinstance(unit.source.parent(node), ast.Try):
             return
         text = unit.source.segment(node)
         if re.search(
@@ -233,6 +219,13 @@ def endless(unit: "Unit", node: ast.While) -> None:
         return
     for part in (p for statement in node.body for p in ast.walk(statement)):
         if isinstance(part, ast.Name) and part.id in names and not isinstance(part.ctx, ast.Load):
+            return
+        if (
+            isinstance(part, ast.Call)
+            and not isinstance(node.test, ast.Compare)
+            and any(isinstance(given, ast.Name) and given.id in names for given in part.args)
+            and unit.source.dotted(part.func) not in {"print", "len", "str", "repr"}
+        ):
             return
         if (
             isinstance(part, (ast.Subscript, ast.Attribute))
@@ -269,7 +262,9 @@ def _leaves_loop(body: list[ast.stmt]) -> bool:
 @check("recursion-without-end", ast.FunctionDef)
 def endless_recursion(unit: "Unit", node: ast.FunctionDef) -> None:
     """A function that calls itself on every way."""
-    if any(isinstance(part, (ast.Import, ast.ImportFrom)) for part in ast.walk(node)) or _decorated(node):
+    if any(
+        isinstance(part, (ast.Import, ast.ImportFrom, ast.Global)) for part in ast.walk(node)
+    ) or _decorated(node):
         return
     for statement in node.body:
         for part in ast.walk(statement):

@@ -30,6 +30,7 @@ def run_checks(unit: "Unit") -> None:
     """Run every registered check over a unit's nodes, counting the sites each looked at."""
     for family in _FAMILIES:
         import_module(f"treewright.performers.static.python.checks.{family}")
+    import_module("treewright.performers.static.python.shapes")
     for rule, types, function in _checks:
         nodes = unit.source.nodes(*types)
         unit.facts.examined[rule] = unit.facts.examined.get(rule, 0) + len(nodes)

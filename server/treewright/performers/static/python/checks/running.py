@@ -79,7 +79,8 @@ def lock_held(unit: "Unit", node: ast.Expr) -> None:
         return
     text = unit.source.text if function is None else unit.source.segment(function)
     if f"{owner}.release" not in text:
-        unit.report("lock-left-held", node, what=owner, facts=(("shown", owner),))
+        elsewhere = -2 if f"{owner}.release" in unit.source.text else 0
+        unit.report("lock-left-held", node, what=owner, strength=elsewhere, facts=(("shown", owner),))
         return
     for part in ast.walk(scope):
         if isinstance(part, ast.Try) and any(

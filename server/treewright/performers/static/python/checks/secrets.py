@@ -89,8 +89,9 @@ def _judge(unit: "Unit", name: str, value: ast.expr | None, node: ast.AST) -> No
         node, ast.Compare
     ):
         return
+    strict = unit.source.library or bare.lower() in {"token", "tok", "credentials"}
     if _SHAPES.match(text) or (
-        _NAME.search(bare) and not _NOT_NAME.search(bare) and looks_secret(text, unit.source.library)
+        _NAME.search(bare) and not _NOT_NAME.search(bare) and looks_secret(text, strict)
     ):
         strength = 1 if _SHAPES.match(text) else 0
         _report(unit, node, name, strength)
@@ -189,7 +190,7 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     for side, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
         text = _text(other)
         name = _target_name(unit, side) or (_get_key(side) or "")
-        if text and name and len(text) > 3:
+        if text and name and len(text) > 3 and not re.fullmatch(r"(?i)(\w+\.)?(tok|token|key|secret)", name):
             _judge(unit, name, other, node)
 
 

@@ -273,7 +273,10 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     weak = re.compile(
         r"(?i)(^|[._])(token|password|passwd|pwd|otp|checksum|code|key|hash\w*|pass_?hash|digest)(\b|$)"
     )
-    if any(strong.search(text) for text in texts) or (
+    if re.search(r"\bsignal\.|cache|_SIG", " ".join(texts)):
+        return
+    secretive = re.search(r"hmac|hashlib|secrets|request|password|jwt|crypt|api_?key", unit.source.text)
+    if (secretive and any(strong.search(text) for text in texts)) or (
         all(weak.search(text) for text in texts)
         and any(re.search(r"(?i)pass|pwd|otp|token", text) for text in texts)
         and not unit.source.library

@@ -11,7 +11,7 @@ from treewright.app.describe import entry_of
 from treewright.app.glossary import glossary_step
 from treewright.app.materials import Loaded, load_for, load_materials
 from treewright.app.outputs import write_outputs, write_views
-from treewright.app.performers import Chosen, choose_performer, choose_verifier
+from treewright.app.performers import Chosen, Hired, choose_performer, choose_verifier
 from treewright.app.request import ExplorationRequest, Listener, Notice, Progress, ResumeRequest
 from treewright.app.roots import ResolvedRoot, resolve_root
 from treewright.app.runs import find_run
@@ -119,12 +119,16 @@ class Growing:
             StoreError: the disk refused; everything acknowledged is kept.
         """
         preset = self.loaded.materials.preset
-        tree, folder = self.writer.tree, self.folder
+        tree, folder, started = self.writer.tree, self.folder, self.writer.tree.started
+        assert started is not None
+        workspace = Path(started.root.workspace)
+        verifier = choose_verifier(workspace, tree.options, self.configuration)
+        hired = self._chosen.hire(folder, started, tree.caps, tree.options)
         self._runner = Runner(
             self.writer,
             self.explorer,
-            self._chosen.performer,
-            choose_verifier(Path(tree.started.root.workspace) if tree.started else folder, tree.options),
+            hired.performer,
+            verifier.performer,
             concurrency=self._concurrency,
             listener=_forward(self.run, folder, listener),
             keep=lambda: write_views(folder, tree, preset, self.writer),
@@ -133,7 +137,10 @@ class Growing:
             self._index()
             await self._runner.run()
         finally:
+            await asyncio.shield(_released(hired, verifier))
             outputs = await asyncio.shield(asyncio.to_thread(self._finish))
+        if tree.status.final:
+            hired.forget()
         return Outcome(self.run, folder, tree.status, tree.reason, outputs, self.notices)
 
     def _finish(self) -> list[str]:
@@ -151,6 +158,12 @@ class Growing:
             note = self.context.index(self.configuration).put(entry)
             if note:
                 self.notices.append(Notice(code="index_rebuilt", message=note, severity="warning"))
+
+
+async def _released(*hired: Hired) -> None:
+    """Release what performers hold: connections, a model's process, kernels."""
+    for each in hired:
+        await each.close()
 
 
 def _forward(run: str, folder: Path, listener: Listener | None) -> Callable[[Growth], None] | None:
@@ -177,7 +190,7 @@ def start(context: Context, request: ExplorationRequest, ask: Ask | None = None)
     root = resolve_root(loaded.materials.preset, request)
     configuration = context.configuration(root.workspace, trusted=request.trusted)
     settled = language.settle(request.lang, root.prose)
-    chosen = choose_performer(loaded.materials.preset, request.model, configuration, root.workspace)
+    chosen = choose_performer(context, loaded.materials.preset, request.model, configuration, root.workspace)
     seeds = _seeds(request.seed_from)
     terms = glossary_step(loaded.materials.preset, root, request.glossary, skip=request.no_grill, ask=ask)
     _refuse_taken(Path(request.out) if request.out else None)
@@ -235,7 +248,7 @@ def _started(
         language=settled,
         mode=request.mode or preset.root_schemas[0].mode,
         field_profile=request.field,
-        performer=chosen.performer.name,
+        performer=chosen.name,
         options={
             "online": online,
             "no_grill": request.no_grill,
@@ -245,6 +258,7 @@ def _started(
             "python": request.python,
             "seed_from": request.seed_from,
             "trusted": request.trusted,
+            "prompts": chosen.prompts,
         },
     )
 
@@ -301,7 +315,7 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
     configuration = context.configuration(workspace if workspace.is_dir() else None, trusted=request.trusted)
     loaded = load_for(started, configuration.root.folder)
     model = request.model or str(reader.tree.option("model", ""))
-    chosen = choose_performer(loaded.materials.preset, model, configuration, workspace)
+    chosen = choose_performer(context, loaded.materials.preset, model, configuration, workspace)
     writer = RunWriter.open(folder, context.surface)
     try:
         growing = Growing(

@@ -1,55 +1,140 @@
 """Who fills tasks in: chosen by the preset, the request and the configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from treewright.app.context import Context
+from treewright.app.kept import AnswerFile
+from treewright.app.providers import open_provider, refuse_unknown_price
 from treewright.app.request import Notice
+from treewright.app.spending import explore_gate
 from treewright.errors import ModelError
 from treewright.explore.ports import Performer
+from treewright.models.provider import Provider
 from treewright.presets.schema import Preset
 from treewright.store.config import Configuration
+from treewright.tree.event import RunStarted
+from treewright.tree.run import Caps
 
 STATIC = "static"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """A performer, and what the user should know about the choice."""
+class Hired:
+    """A performer at work, and what has to be released when the run stops."""
 
     performer: Performer
+    close: Callable[[], Awaitable[None]]
+    forget: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who performs a run's tasks, known before the run is written.
+
+    Attributes:
+        name: as reports show it.
+        hire: makes the performer for a run: its folder, its start, its caps and options.
+        provider: the model behind it, for estimates; None without one.
+        prompts: the version of the prompts; empty without any.
+        notices: what the user should know about the choice.
+    """
+
+    name: str
+    hire: Callable[[Path, RunStarted, Caps, Mapping[str, Any]], Hired]
+    provider: Provider | None = None
+    prompts: str = ""
     notices: tuple[Notice, ...] = ()
 
 
-def choose_performer(preset: Preset, model: str, configuration: Configuration, workspace: Path) -> Chosen:
+def choose_performer(
+    context: Context, preset: Preset, model: str, configuration: Configuration, workspace: Path
+) -> Chosen:
     """Return who performs a run's tasks.
 
     Args:
+        context: gives the environment.
         preset: code roots can be audited without a model.
         model: a provider's name or specification; `static` for none; empty for the configured default.
         configuration: names providers and the default.
         workspace: what the run is about.
 
     Raises:
-        ModelError: `no_model` when the preset needs one and none is configured.
+        ModelError: `no_model` when the preset needs one and none is configured; others of the registry.
+        CapError: `price_unknown`.
     """
     wanted = model or configuration.settings.models.default
     if preset.root_kind == "code" and wanted in ("", STATIC):
-        from treewright.performers.static.performer import StaticPerformer
-
-        return Chosen(StaticPerformer(workspace, cache=configuration.root.cache))
+        return _static(workspace, configuration)
     if not wanted or wanted == STATIC:
         raise ModelError(
             "no_model",
             f"The preset {preset.name} needs a language model and none is configured.",
             "Name one with --model, or set [models] default; `treewright models` shows what answers here.",
         )
-    raise ModelError("no_model", f"There is no provider {wanted!r}.", "See `treewright models`.")
+    return _model(context, configuration, wanted)
 
 
-def choose_verifier(workspace: Path, options: Mapping[str, Any]) -> Performer:  # noqa: ARG001 - online checks
-    """Return who checks citations and numbers: always our own code."""
+def _static(workspace: Path, configuration: Configuration) -> Chosen:
+    from treewright.performers.static.performer import StaticPerformer
+
+    performer = StaticPerformer(workspace, cache=configuration.root.cache)
+
+    return Chosen(performer.name, lambda *_: Hired(performer, _nothing, lambda: None))
+
+
+async def _nothing() -> None:
+    """Release nothing."""
+
+
+def _model(context: Context, configuration: Configuration, wanted: str) -> Chosen:
+    from treewright.performers.model.performer import ModelPerformer
+    from treewright.performers.model.prompts import prompts_version
+
+    plain = open_provider(context, configuration, wanted)
+    refuse_unknown_price(plain)
+
+    def hire(folder: Path, started: RunStarted, caps: Caps, options: Mapping[str, Any]) -> Hired:
+        account = str(options.get("spend_account") or started.run)
+        gate = explore_gate(configuration, account, caps.spend_usd)
+        provider = open_provider(context, configuration, wanted, gate=gate)
+        kept = AnswerFile(folder)
+        performer = ModelPerformer(
+            provider,
+            max_repairs=configuration.settings.models.max_repairs,
+            kept=kept,
+            lookup=_lookup(configuration, options),
+        )
+        return Hired(performer, performer.close, kept.forget)
+
+    return Chosen(f"model {plain.info.name}", hire, plain, prompts_version())
+
+
+def _lookup(configuration: Configuration, options: Mapping[str, Any]) -> Any:
+    if not options.get("online"):
+        return None
+    from treewright.app.online import shared_web
+
+    return shared_web(configuration.settings.online.search_url)
+
+
+def choose_verifier(workspace: Path, options: Mapping[str, Any], configuration: Configuration) -> Hired:
+    """Return who checks citations and numbers: always our own code.
+
+    Args:
+        workspace: citations of files are relative to it.
+        options: of the run; `online` allows fetching addresses.
+        configuration: names a search service.
+    """
+    from treewright.app.numbers import KernelNumbers
     from treewright.performers.verify import Verifier
 
-    return Verifier(workspace)
+    fetch = None
+    if options.get("online"):
+        from treewright.app.online import shared_web
+
+        fetch = shared_web(configuration.settings.online.search_url).checked
+    numbers = KernelNumbers()
+    return Hired(Verifier(workspace, fetch=fetch, numbers=numbers), numbers.close, lambda: None)

@@ -1,0 +1,303 @@
+"""The shape of an answer to each task, derived from the preset, and how an answer becomes a result.
+
+A task is asked in one or several parts. With room there is one part; for a small context, parts of a few fields each. `close` answers
+are for models that decode under a grammar: lines to cite are listed as choices and lengths are bounded, so that a model that repeats
+itself comes to an end. What the engine fills in by itself (framing, provisional verdict, the offline mark) is never asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from treewright.explore.rules.text import as_text
+from treewright.explore.tasks import Brief, TaskKind
+from treewright.performers.model.evidence import Excerpt
+from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
+
+TEXT_MOST = 420
+"""Characters of a text in a close answer; grammars with longer bounds are slow to build."""
+ITEM_MOST = 200
+CHOICES_MOST = 40
+"""Lines that a close answer may choose among."""
+FIELDS_PER_PART = 3
+"""Fields that a small model fills in at once without losing the thread."""
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How answers are asked for.
+
+    Attributes:
+        close: bounded lengths, listed lines, few fields a part.
+    """
+
+    close: bool = False
+
+    def text(self, most: int = TEXT_MOST) -> Schema:
+        """Return the schema of a text that may not be empty."""
+        return {"type": "string", "minLength": 1, "maxLength": most} if self.close else {"type": "string"}
+
+    def items(self, least: int, most: int) -> Schema:
+        """Return the schema of a list of texts."""
+        found: Schema = {"type": "array", "items": self.text(ITEM_MOST), "minItems": least}
+        return {**found, "maxItems": most} if self.close else found
+
+
+def closed_object(properties: dict[str, Schema]) -> Schema:
+    """Return the schema of an object that has exactly these keys."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def lines_schema(style: Style, excerpt: Excerpt, least: int, most: int) -> Schema | None:
+    """Return the schema of citations of an excerpt; None when there is nothing to cite."""
+    if excerpt.empty:
+        return None
+    if style.close:
+        choices = excerpt.labels(CHOICES_MOST)
+        if not choices:
+            return None
+        least = min(least, len(choices))
+        return {"type": "array", "items": {"enum": choices}, "minItems": least, "maxItems": most}
+    return {"type": "array", "items": _place_schema(), "minItems": least}
+
+
+def _place_schema() -> Schema:
+    return closed_object(
+        {
+            "path": {"type": "string"},
+            "start": {"type": "integer", "minimum": 1},
+            "end": {"type": "integer", "minimum": 1},
+            "quote": {"type": "string"},
+        }
+    )
+
+
+# --- ground ---------------------------------------------------------------------------------------------
+
+
+def root_fields(brief: Brief) -> list[str]:
+    """Return the root fields that are due: all, or those that an earlier answer lacked."""
+    return [field.name for field in brief.preset.root_schema(brief.mode).fields]
+
+
+def ground_schema(
+    brief: Brief, style: Style, excerpt: Excerpt, names: Sequence[str], *, first: bool
+) -> Schema:
+    """Return the shape of a root, or of a part of it.
+
+    Args:
+        brief: of the task.
+        style: how to ask.
+        excerpt: what can be cited.
+        names: the fields of this part.
+        first: whether this part has the statement and the citations.
+    """
+    wanted = {field.name: field for field in brief.preset.root_schema(brief.mode).fields}
+    shape: dict[str, Schema] = {"statement": style.text(ITEM_MOST)} if first else {}
+    for name in names:
+        least = max(1, wanted[name].min_items)
+        shape[name] = style.items(least, least + 2) if least > 1 or not style.close else style.items(1, 3)
+    lines = lines_schema(style, excerpt, 1, 4) if first else None
+    if lines:
+        shape["citations"] = lines
+    return closed_object(shape)
+
+
+# --- propose --------------------------------------------------------------------------------------------
+
+
+def propose_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
+    """Return the shape of what a framing brings."""
+    need = brief.framing.requirement if brief.framing else None
+    children = 1 if brief.task.replaces or need is None else max(1, need.children)
+    one: dict[str, Schema] = {"statement": style.text(300)}
+    position = brief.preset.parts.position
+    must = bool(position and brief.preset.rule(position).must_cite)
+    lines = lines_schema(style, excerpt, 1 if must else 0, 2)
+    if lines:
+        one = {"citations": lines, **one} if must else {**one, "citations": lines}
+    one |= {
+        "evidence": style.text(),
+        "assumptions": style.items(1, 2),
+        "predictions": style.items(1, 2),
+        "defense": style.text(ITEM_MOST),
+    }
+    proposals: Schema = {"type": "array", "items": closed_object(one), "minItems": children}
+    if style.close:
+        proposals["maxItems"] = children
+    shape: dict[str, Schema] = {}
+    if need and need.listed and not brief.task.replaces:
+        shape[need.listed_as] = {
+            "type": "array",
+            "items": style.text(110),
+            "minItems": need.listed,
+            "maxItems": need.listed,
+        }
+    return closed_object({**shape, "proposals": proposals})
+
+
+# --- derive and revise ----------------------------------------------------------------------------------
+
+
+def own_fields(preset: Preset) -> frozenset[str]:
+    """Return the fields that nobody is asked for: the engine or this performer knows them."""
+    parts = preset.parts
+    return frozenset(
+        name for name in (parts.subject, parts.framing, parts.verdict, parts.external, parts.position) if name
+    )
+
+
+def due_fields(brief: Brief) -> list[str]:
+    """Return the fields to fill in: all that are not known, or for a revision those with faults."""
+    known = own_fields(brief.preset)
+    every = [name for name in brief.preset.node_schema if name not in known]
+    if brief.task.kind is not TaskKind.REVISE or brief.previous is None:
+        return every
+    faulty = {violation.field for violation in brief.violations}
+    subject = brief.preset.parts.subject
+    due = [name for name in every if name in faulty]
+    return [subject, *due] if subject in faulty else due
+
+
+def field_schema(rule: FieldRule, style: Style) -> Schema:
+    """Return the shape of a field by its rule: a list where items, steps or sentences are due, else a text."""
+    if rule.must_have_steps:
+        least = max(2, rule.min_items, rule.min_sentences)
+        return style.items(least, least + 2)
+    if rule.min_items > 1:
+        return style.items(rule.min_items, rule.min_items + 1)
+    if style.close and rule.min_sentences > 1:
+        return style.items(rule.min_sentences, rule.min_sentences + 1)
+    return style.text()
+
+
+def supports_name(field: str) -> str:
+    """Return the key under which a close answer gives the lines that support a field."""
+    return f"{field}_lines"
+
+
+def cited_fields(preset: Preset, names: Sequence[str]) -> list[str]:
+    """Return those of the fields that must cite, the position left out."""
+    return [name for name in names if preset.rule(name).must_cite and name != preset.parts.position]
+
+
+def derive_schema(brief: Brief, style: Style, excerpt: Excerpt, names: Sequence[str]) -> Schema:
+    """Return the shape of some fields of a node with what they cite."""
+    shape: dict[str, Schema] = {}
+    for name in names:
+        if style.close and name in cited_fields(brief.preset, [name]):
+            lines = lines_schema(style, excerpt, 1, 2)
+            if lines:
+                shape[supports_name(name)] = lines
+        shape[name] = field_schema(brief.preset.rule(name), style)
+    if not style.close:
+        if not excerpt.empty:
+            place = _place_schema()
+            field = {"enum": [*(n for n in brief.preset.node_schema)]}
+            properties = {"field": field, **place["properties"]}
+            shape["citations"] = {"type": "array", "items": closed_object(properties)}
+        if any(brief.preset.rule(name).numeric for name in names):
+            shape["numeric_checks"] = {"type": "array", "items": _number_schema(names)}
+    return closed_object(shape)
+
+
+def _number_schema(names: Sequence[str]) -> Schema:
+    text = {"type": "string"}
+    return closed_object(
+        {"field": {"enum": list(names)}, "claim": text, "expression": text, "expected": text}
+    )
+
+
+def judge_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
+    """Return the shape of the scores, and of the defense where the preset has a gate for one."""
+    preset = brief.preset
+    shape: dict[str, Schema] = {}
+    if preset.gate("defense_shown") and not excerpt.empty:
+        if style.close:
+            shape["answered_by"] = {"enum": ["NONE", *excerpt.labels(CHOICES_MOST)]}
+        else:
+            shape["defense_shown"] = {"type": "boolean"}
+    score = {"type": "integer", "minimum": 0, "maximum": DIM_MAXIMUM}
+    if style.close:
+        score = {"enum": list(range(DIM_MAXIMUM + 1))}
+    shape["scores"] = closed_object({key: dict(score) for key in preset.dim_keys()})
+    if preset.parts.fix and preset.root_kind == "code" and not style.close:
+        text = {"type": "string"}
+        line = {"type": "integer", "minimum": 0}
+        edit = closed_object({"path": text, "start": line, "end": line, "new": text})
+        shape["edits"] = {"type": "array", "items": edit}
+    return closed_object(shape)
+
+
+def groups(names: Sequence[str], style: Style) -> list[list[str]]:
+    """Return the fields in the parts they are asked in."""
+    if not style.close:
+        return [list(names)] if names else []
+    return [list(names[at : at + FIELDS_PER_PART]) for at in range(0, len(names), FIELDS_PER_PART)]
+
+
+def join_schemas(schemas: Sequence[Schema]) -> Schema:
+    """Return one shape with the keys of several."""
+    properties: dict[str, Schema] = {}
+    for schema in schemas:
+        properties |= schema["properties"]
+    return closed_object(properties)
+
+
+# --- external and summarise -----------------------------------------------------------------------------
+
+
+def texts_schema(style: Style, key: str, most: int) -> Schema:
+    """Return the shape of a short list of texts under one key."""
+    return closed_object({key: {"type": "array", "items": style.text(ITEM_MOST), "maxItems": most}})
+
+
+def quotes_schema(addresses: Sequence[str]) -> Schema:
+    """Return the shape of quotations from fetched pages."""
+    quote = closed_object({"url": {"enum": list(addresses)}, "quote": {"type": "string"}})
+    return closed_object({"citations": {"type": "array", "items": quote, "maxItems": 4}})
+
+
+def summary_schema(brief: Brief, style: Style) -> Schema:
+    """Return the shape of the report's narrative."""
+    ids = [str(entry["id"]) for entry in brief.outline.get("best", [])]
+    node: Schema = {"enum": ids} if ids else {"type": "string"}
+    step = closed_object({"text": style.text(ITEM_MOST), "node": node})
+    return closed_object(
+        {
+            "weirdest_branch": node,
+            "why_weird": style.text(ITEM_MOST),
+            "blind_spots": style.items(1, 3),
+            "next_steps": {"type": "array", "items": step, "minItems": 1, "maxItems": 3},
+            "narrative": style.text(600),
+        }
+    )
+
+
+def about_field(brief: Brief, name: str) -> str:
+    """Return one line that says what belongs in a field, and how much."""
+    rule = brief.preset.rule(name)
+    due = []
+    if rule.must_have_steps:
+        due.append("a list of steps")
+    if rule.min_items > 1:
+        due.append(f"at least {rule.min_items} items")
+    if rule.min_sentences > 1:
+        due.append(f"at least {rule.min_sentences} sentences")
+    if rule.must_cite:
+        due.append("cited")
+    more = f" ({', '.join(due)})" if due else ""
+    return f"- `{name}`{more}: {rule.about}"
+
+
+def shown_field(name: str, value: object, most: int = 400) -> str:
+    """Return a field that is already there, shortened."""
+    text = " ".join(as_text(value if isinstance(value, str | list) else str(value)).split())
+    return f"- {name}: {text[:most]}{'…' if len(text) > most else ''}"

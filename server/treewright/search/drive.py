@@ -31,7 +31,8 @@ from treewright.search.tasks import (
 BATCH = 48
 """Mutants screened between two looks at the clock."""
 
-LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.06, 2.0
+LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.02, 1.0
+_SLOW_BATCH = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +84,73 @@ def repair_program(
     stop = clock() + seconds
     baseline = host.run_branch(program, plan.model_copy(update={"trace_lines": True}))
     repair = Repair(program, plan, baseline, limits)
-    quick = plan.model_copy(update={"per_check_timeout_s": screen_timeout(baseline), "trace_lines": False})
+    quick = _with_timeout(
+        plan, screen_timeout(screener.screen([program], _with_timeout(plan, MOST_TIMEOUT_S))[0], baseline)
+    )
+    slow: list[Mutant] = []
     while clock() < stop and not stopped():
         mutants = repair.ask(BATCH)
         if not mutants:
             break
         traces = screener.screen([mutant.source for mutant in mutants], quick)
         for mutant, trace in zip(mutants, traces, strict=True):
-            repair.tell(mutant.id, trace)
+            if hung(trace):
+                slow.append(mutant)
+            else:
+                repair.tell(mutant.id, trace)
+    if not repair.passing:
+        _try_slow(
+            repair,
+            slow,
+            _with_timeout(plan, MOST_TIMEOUT_S),
+            screener,
+            lambda: clock() < stop and not stopped(),
+        )
     ranked, distinct = rank(program, quick, repair.passing, screener)
     chosen = ranked[0].mutant if ranked else None
     diff = unified_diff(program, chosen.source) if chosen else ""
     return RepairOutcome(chosen, ranked, repair.best, distinct, repair.told, diff, repair.exhausted)
 
 
-def screen_timeout(baseline: Trace) -> float:
+def _with_timeout(plan: Plan, seconds: float) -> Plan:
+    """The plan for screening: no line traces, a short time a check, and no more than all of them need."""
+    whole = min(plan.per_branch_timeout_s, 1.0 + 2 * seconds * len(plan.checks))
+    return plan.model_copy(
+        update={"per_check_timeout_s": seconds, "per_branch_timeout_s": whole, "trace_lines": False}
+    )
+
+
+def _try_slow(
+    repair: Repair, slow: list[Mutant], plan: Plan, screener: Screener, going_on: Callable[[], bool]
+) -> None:
+    """Nothing passed in a short time: give the mutants that took too long more of it, likeliest first."""
+    for start in range(0, len(slow), _SLOW_BATCH):
+        if repair.passing or not going_on():
+            return
+        batch = slow[start : start + _SLOW_BATCH]
+        for mutant, trace in zip(batch, screener.screen([one.source for one in batch], plan), strict=True):
+            repair.tell(mutant.id, trace)
+
+
+def screen_timeout(timed: Trace, baseline: Trace) -> float:
     """CPU seconds that a mutant may take for one check: far more than the starting program took, but not long.
 
     Most mutants that take longer never end; a correct program is seldom ten times slower than a wrong one.
+
+    Args:
+        timed: the starting program, screened.
+        baseline: the starting program's branch.
     """
-    hung = any(one.status is ObservedStatus.TIMEOUT for one in baseline.observations)
-    if baseline.cpu_s and baseline.outcome is BranchOutcome.FINISHED and not hung:
-        return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, 10 * baseline.cpu_s))
+    if timed.cpu_s and timed.outcome is BranchOutcome.FINISHED and not hung(timed) and not hung(baseline):
+        return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, 10 * timed.cpu_s))
     return LEAST_TIMEOUT_S
+
+
+def hung(trace: Trace) -> bool:
+    """Whether a check, or the whole branch, did not end in time."""
+    return trace.outcome is BranchOutcome.TIMEOUT or any(
+        one.status is ObservedStatus.TIMEOUT for one in trace.observations
+    )
 
 
 def perform_mutation(
@@ -161,7 +206,7 @@ def run_search(
     model: Model | None = None,
     cap: SpendCap | None = None,
     time_limit_s: float | None = None,
-    on_event: Callable[[SearchEvent], None] = lambda event: None,
+    on_event: Callable[[SearchEvent], None] = lambda _: None,
 ) -> SearchEngine:
     """Perform every ready task until the search is concluded.
 

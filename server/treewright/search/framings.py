@@ -118,13 +118,13 @@ def trace_report(checks: Sequence[Check], verdicts: Sequence[Verdict]) -> str:
     failing = [(check, verdict) for check, verdict in shown if not verdict.passed]
     lines = [f"- {len(shown) - len(failing)} of {len(shown)} checks pass."]
     lines += [
-        f"- FAILS: {check.source[:_SHOWN_CHARS]}\n  {_why(check, verdict)}"
+        f"- FAILS: {check.source[:_SHOWN_CHARS]}\n  {_why(verdict)}"
         for check, verdict in failing[:_SHOWN_CHECKS]
     ]
     return "\n".join(lines)
 
 
-def _why(check: Check, verdict: Verdict) -> str:
+def _why(verdict: Verdict) -> str:
     if verdict.status is ObservedStatus.TIMEOUT:
         return "it did not end in time"
     if verdict.error:

@@ -165,9 +165,9 @@ def _drain(value: Any, name: str, depth: int, budget: _Budget) -> Any:
 
 def _encode_other(value: Any, kind: type, depth: int, budget: _Budget) -> Any:
     """Subclasses of plain types cross as the plain type they extend, marked with their own name."""
-    for plain in _BARE:
+    for plain, bare in _BARE.items():
         if issubclass(kind, plain):
-            return ["x", kind.__name__, _encode(_BARE[plain](value), depth - 1, budget)]
+            return ["x", kind.__name__, _encode(bare(value), depth - 1, budget)]
     name = kind.__name__
     if name in ("Decimal", "Fraction", "date", "datetime", "timedelta") and kind.__module__ in (
         "decimal",

@@ -30,7 +30,9 @@ def parts_of(page: str, example: str) -> dict[str, str]:
 def matches(actual: object, shown: object) -> bool:
     """Whether everything that the page shows is in the result."""
     if isinstance(shown, dict):
-        return isinstance(actual, dict) and all(matches(actual.get(key), value) for key, value in shown.items())
+        return isinstance(actual, dict) and all(
+            matches(actual.get(key), value) for key, value in shown.items()
+        )
     if isinstance(shown, list):
         return isinstance(actual, list) and len(actual) == len(shown) and all(map(matches, actual, shown))
     if isinstance(shown, float):
@@ -73,7 +75,9 @@ def test_the_worked_examples_run_as_shown(page: str, example: str) -> None:
     parts = parts_of(page, example)
     paid = example == "cap"
     settings = SearchSettings(
-        generators=("model",) if paid else ("given",), exhaustive=example == "tie", estimate_usd=0.2 if paid else 0.0
+        generators=("model",) if paid else ("given",),
+        exhaustive=example == "tie",
+        estimate_usd=0.2 if paid else 0.0,
     )
     given = [parts[name] for name in ("one.py", "two.py", "three.py") if name in parts]
     task = SearchTask(entry_point="f", check_sources=(parts["checks.py"],))

@@ -21,7 +21,7 @@ from treewright.search.report import report
 from treewright.search.settings import SearchSettings, default_generators
 from treewright.search.state import fold_all
 from treewright.search.task import SearchTask
-from treewright.search.tasks import DraftTask, ExecuteTask, Executed, Generated, MutateTask, ReviseTask
+from treewright.search.tasks import DraftTask, Executed, ExecuteTask, Generated, MutateTask, ReviseTask
 from treewright.search.trajectory import Spans, audit_line, audit_name, urn
 
 CHECKS = "assert f(1) == 1\nassert f(2) == 4\nassert f(3) == 9\nassert f(0) == 0\nassert f(-2) == 4"
@@ -409,7 +409,7 @@ class RecordedSpan:
     def __init__(self, record: tuple[str, dict[str, object], list[str]]) -> None:
         self.record = record
 
-    def set(self, name: str, value: str | int | float | bool) -> None:
+    def set(self, name: str, value: str | float | bool) -> None:
         """Set an attribute."""
         self.record[1][name] = value
 

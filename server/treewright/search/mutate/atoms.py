@@ -50,7 +50,7 @@ def _single(name: str, kind: str) -> Iterator[tuple[str, float]]:
     unsure = 1.0 if kind == "any" else 0.0
     yield f"not {name}", 0.0 if kind in COLLECTIONS or kind in ("bool", "seq") else 0.5
     yield name, 0.0 if kind in COLLECTIONS or kind in ("bool", "seq") else 0.5
-    if kind in ("any",):
+    if kind == "any":
         yield f"{name} is None", 0.5
         yield f"{name} is not None", 0.5
     if fits(kind, "num") and kind != "bool":

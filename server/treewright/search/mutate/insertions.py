@@ -24,7 +24,7 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
         return
     if site.source.startswith("elif", site.span(node)[0]):
         return
-    lines = dict.fromkeys(_statements(node, site, material))
+    lines = dict.fromkeys(_statements(node, site))
     for text, operator, extra in lines:
         yield Edit(operator, (site.insert_before(node, text),), node.lineno, extra)
         if site.block_of(node)[-1] is node and not isinstance(node, _ENDS):
@@ -34,7 +34,7 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     yield from _donors(node, site, material)
 
 
-def _statements(node: ast.stmt, site: Site, material: Material) -> Iterator[tuple[str, str, float]]:
+def _statements(node: ast.stmt, site: Site) -> Iterator[tuple[str, str, float]]:
     scope = site.scope_of(node)
     kinds = scope.kinds
     names = scope.names[:12]
@@ -154,12 +154,10 @@ def _donors(node: ast.stmt, site: Site, material: Material) -> Iterator[Edit]:
             and isinstance(donor, ast.Expr)
             and isinstance(donor.value, ast.Call)
         ):
-            yield from _renamed(donor, donor.value, node, site, scope.local, last)
+            yield from _renamed(donor.value, node, site, scope.local, last)
 
 
-def _renamed(
-    donor: ast.Expr, call: ast.Call, node: ast.stmt, site: Site, names: list[str], last: bool
-) -> Iterator[Edit]:
+def _renamed(call: ast.Call, node: ast.stmt, site: Site, names: list[str], last: bool) -> Iterator[Edit]:
     """The donor call on another owner or with another name as its argument."""
     if not isinstance(call.func, ast.Attribute) or len(call.args) > 1:
         return

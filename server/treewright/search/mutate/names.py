@@ -31,7 +31,7 @@ def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
 def _name(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
     parent = site.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
-        yield from _function(node, parent, site, material)
+        yield from _function(node, site, material)
         return
     scope = site.scope_of(node)
     kind = scope.kinds.of_name(node.id)
@@ -57,7 +57,7 @@ def _name(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
             yield Edit("name.constant", (site.replace(node, number),), node.lineno)
 
 
-def _function(node: ast.Name, call: ast.Call, site: Site, material: Material) -> Iterator[Edit]:
+def _function(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
     for other, extra in siblings(node.id):
         yield Edit("call.sibling", (site.replace(node, other),), node.lineno, extra)
     if node.id in material.functions:

@@ -49,7 +49,7 @@ def _return(node: ast.Return, site: Site, material: Material) -> Iterator[Edit]:
     yield Edit("return.wrap", (site.replace(value, f"[{text}]"),), node.lineno)
     for name in names:
         other = kinds.of_name(name)
-        if name == text or not fits(kind, other) or kind in ("bool",):
+        if name == text or not fits(kind, other) or kind == "bool":
             continue
         sure = 0.0 if kind == other else 1.0
         for combined in (f"{name} + {site.operand(value, ARITH)}", f"{site.operand(value, ARITH)} + {name}"):

@@ -100,15 +100,11 @@ def _into_previous(node: ast.stmt, above: ast.stmt, site: Site) -> Iterator[Edit
             yield Edit(
                 "statement.into", ((start, end, site.reindented(node, site.indent(body[-1]))),), node.lineno
             )
-            deepest: ast.stmt = body[-1]
-            while getattr(deepest, "body", None) and site.starts_line(deepest.body[-1]):  # type: ignore[attr-defined]
-                deepest = deepest.body[-1]  # type: ignore[attr-defined]
-                yield Edit(
-                    "statement.into",
-                    ((start, end, site.reindented(node, site.indent(deepest))),),
-                    node.lineno,
-                    1.0,
-                )
+            deepest: ast.stmt | None = _last_inside(body[-1], site)
+            while deepest is not None:
+                moved = (start, end, site.reindented(node, site.indent(deepest)))
+                yield Edit("statement.into", (moved,), node.lineno, 1.0)
+                deepest = _last_inside(deepest, site)
     if isinstance(above, ast.If) and not above.orelse and isinstance(above.body[-1], ast.stmt):
         indent = site.indent(node)
         text = f"{indent}else:\n{site.reindented(node, indent + _INDENT)}"
@@ -117,6 +113,13 @@ def _into_previous(node: ast.stmt, above: ast.stmt, site: Site) -> Iterator[Edit
         indent = site.indent(node)
         text = f"{indent}else:\n{site.reindented(node, indent + _INDENT)}"
         yield Edit("statement.else", ((start, end, text),), node.lineno, 2.0)
+
+
+def _last_inside(node: ast.stmt, site: Site) -> ast.stmt | None:
+    """The last statement of a statement's own block, when it stands on a line of its own."""
+    body = getattr(node, "body", None)
+    last = body[-1] if isinstance(body, list) and body else None
+    return last if isinstance(last, ast.stmt) and site.starts_line(last) else None
 
 
 def _into_next(node: ast.stmt, below: ast.stmt, site: Site) -> Iterator[Edit]:

@@ -10,6 +10,7 @@ from tests.unit.static.cases import FIXTURES, read_cases
 from treewright.performers.static.audit import audit
 from treewright.performers.static.cache import FactsCache
 from treewright.performers.static.finding import Finding
+from treewright.performers.static.manual import manual
 from treewright.performers.static.python.checks.regex import ambiguous
 from treewright.performers.static.python.patterns import condition
 from treewright.performers.static.records import questions
@@ -222,3 +223,25 @@ def test_rules_and_tables_are_whole() -> None:
             assert row["rule"] in known, row
             for text in row.get("where", ()):
                 condition(text)
+
+
+@pytest.mark.requirement("audit:rules:manual")
+def test_the_rules_page_is_fresh() -> None:
+    page = FIXTURES.parents[2] / "docs" / "rules.md"
+    assert page.read_text(encoding="utf-8") == manual(), (
+        "run python -m treewright.performers.static.manual > docs/rules.md"
+    )
+
+
+@pytest.mark.requirement("audit:lints:isolated")
+def test_ruff_is_a_witness_and_the_projects_configuration_is_not_read(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def f():\n    return missing_name\n", "ruff.toml": "nonsense = [\n"})
+    found = [f for f in audit(tmp_path, workers=1).findings if f.rule == "name-not-defined"]
+    assert [f.position.where for f in found] == ["a.py:2"]
+
+
+@pytest.mark.requirement("audit:shapes:data")
+def test_shapes_are_matched_by_ast_grep_at_the_right_column(tmp_path: Path) -> None:
+    write(tmp_path, {"a.py": "def f(größe):\n    ä = 'é'; return größe == größe\n"})
+    found = next(f for f in audit(tmp_path, workers=1).findings if f.rule == "compared-with-itself")
+    assert found.place == (2, 2, 20, 34)

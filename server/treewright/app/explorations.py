@@ -174,13 +174,16 @@ def _forward(run: str, folder: Path, listener: Listener | None) -> Callable[[Gro
     )
 
 
-def start(context: Context, request: ExplorationRequest, ask: Ask | None = None) -> Growing:
+def start(
+    context: Context, request: ExplorationRequest, ask: Ask | None = None, chosen: Chosen | None = None
+) -> Growing:
     """Prepare a new run: everything that can be refused is refused before anything is written.
 
     Args:
         context: the surroundings.
         request: what the user asks for.
         ask: asks a person in the glossary step; None takes its recommendations.
+        chosen: who performs the tasks; None chooses by the request.
 
     Raises:
         TreewrightError: the preset, root, language, model or output folder is at fault.
@@ -190,7 +193,9 @@ def start(context: Context, request: ExplorationRequest, ask: Ask | None = None)
     root = resolve_root(loaded.materials.preset, request)
     configuration = context.configuration(root.workspace, trusted=request.trusted)
     settled = language.settle(request.lang, root.prose)
-    chosen = choose_performer(context, loaded.materials.preset, request.model, configuration, root.workspace)
+    if chosen is None:
+        preset = loaded.materials.preset
+        chosen = choose_performer(context, preset, request.model, configuration, root.workspace)
     seeds = _seeds(request.seed_from)
     terms = glossary_step(loaded.materials.preset, root, request.glossary, skip=request.no_grill, ask=ask)
     _refuse_taken(Path(request.out) if request.out else None)

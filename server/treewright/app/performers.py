@@ -10,7 +10,7 @@ from treewright.app.kept import AnswerFile
 from treewright.app.providers import open_provider, refuse_unknown_price
 from treewright.app.request import Notice
 from treewright.app.spending import explore_gate
-from treewright.errors import ModelError
+from treewright.errors import ModelError, RunError
 from treewright.explore.ports import Performer
 from treewright.models.provider import Provider
 from treewright.presets.schema import Preset
@@ -19,6 +19,9 @@ from treewright.tree.event import RunStarted
 from treewright.tree.run import Caps
 
 STATIC = "static"
+CALLER, SAMPLING = "caller", "sampling"
+GUIDED = (CALLER, SAMPLING)
+"""Runs whose tasks an MCP client fills in one by one (`app.guiding`): nothing drives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +66,16 @@ def choose_performer(
 
     Raises:
         ModelError: `no_model` when the preset needs one and none is configured; others of the registry.
+        RunError: `run_guided` when an MCP client fills the tasks in.
         CapError: `price_unknown`.
     """
     wanted = model or configuration.settings.models.default
+    if wanted in GUIDED:
+        raise RunError(
+            "run_guided",
+            "The tasks of this run are filled in by an agent over MCP; there is nobody here to drive it.",
+            "Let the agent go on, or name who shall think from now on with --model.",
+        )
     if preset.root_kind == "code" and wanted in ("", STATIC):
         return _static(workspace, configuration)
     if not wanted or wanted == STATIC:

@@ -23,7 +23,7 @@ _BLOCK = re.compile(r'^```(?:python|json) title="([\w./-]+)"\n(.*?)^```$', re.DO
 def parts_of(page: str, example: str) -> dict[str, str]:
     """The titled blocks of one example, by the part of the title behind its slash."""
     text = (DOCS / page).read_text(encoding="utf-8")
-    found = {title: body for title, body in _BLOCK.findall(text)}
+    found = dict(_BLOCK.findall(text))
     return {title.partition("/")[2]: body for title, body in found.items() if title.startswith(f"{example}/")}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from treewright.search.mutate.edit import Edit
 from treewright.search.mutate.facts import Material
-from treewright.search.mutate.site import FACTOR, Site
+from treewright.search.mutate.site import ATOM, FACTOR, Site
 
 
 def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
@@ -35,96 +35,96 @@ def _constant(node: ast.Constant, site: Site, material: Material) -> Iterator[Ed
     elif value is None:
         for text in ("0", "[]", "True", "False", "''", "-1"):
             yield Edit(
-                "constant.none", (site.replace(node, text, FACTOR if text == "-1" else 14),), node.lineno
+                "constant.none", (site.replace(node, text, FACTOR if text == "-1" else ATOM),), node.lineno
             )
 
 
 def _number(node: ast.Constant, value: float, site: Site, material: Material) -> Iterator[Edit]:
-    near = [value + 1, value - 1] if isinstance(value, int) else []
     seen: set[float] = {value}
-
-    def edit(other: float, operator: str, extra: float = 0.0) -> Iterator[Edit]:
+    for operator, other, extra in _other_numbers(value, material.donors(node).numbers):
         if other not in seen:
             seen.add(other)
-            yield Edit(
-                operator, (site.replace(node, repr(other), 14 if other >= 0 else FACTOR),), node.lineno, extra
-            )
+            binds = ATOM if other >= 0 else FACTOR
+            yield Edit(operator, (site.replace(node, repr(other), binds),), node.lineno, extra)
+    yield from _names(node, site)
+    if type(value) is int:
+        yield from _limits(node, value, site)
 
-    for other in near:
-        yield from edit(other, "constant.step")
-    yield from edit(-value, "constant.sign")
-    for number in material.donors(node).numbers:
-        yield from edit(number, "constant.donor")
-    common: tuple[float, ...] = (
-        (0, 1, 2, -1, 10) if isinstance(value, int) else (0.0, 1.0, 0.5, value + 1, value - 1)
-    )
-    for wanted in common:
-        yield from edit(wanted, "constant.common")
-    scope = site.scope_of(node)
+
+def _other_numbers(value: float, donors: Sequence[float]) -> Iterator[tuple[str, float, float]]:
+    """Operator, number and extra cost: a step away, negated, numbers of the same function, common ones."""
+    if not isinstance(value, int):
+        yield "constant.sign", -value, 0.0
+        yield from (("constant.donor", number, 0.0) for number in donors)
+        yield from (("constant.common", number, 0.0) for number in (0.0, 1.0, 0.5, value + 1, value - 1))
+        return
+    yield "constant.step", value + 1, 0.0
+    yield "constant.step", value - 1, 0.0
+    yield "constant.sign", -value, 0.0
+    yield from (("constant.donor", number, 0.0) for number in donors)
+    yield from (("constant.common", number, 0.0) for number in (0, 1, 2, -1, 10, value + 2, value - 2))
+    yield from (("constant.common", number, 0.5) for number in (value * 2, value // 2))
+    yield "constant.common", value * 10, 1.0
+
+
+def _names(node: ast.Constant, site: Site) -> Iterator[Edit]:
+    """A name in scope where a number stands."""
+    kinds = site.scope_of(node).kinds
+    compared = 1.5 if isinstance(site.parents.get(node), ast.Compare) else 0.0
     for name in site.readable(node):
-        if scope.kinds.of_name(name) in ("num", "any"):
-            unsure = 0.0 if scope.kinds.of_name(name) == "num" else 1.0
-            if isinstance(site.parents.get(node), ast.Compare):
-                unsure += 1.5
-            yield Edit("constant.name", (site.replace(node, name),), node.lineno, unsure)
-    if isinstance(value, int):
-        for other, extra in (
-            (value + 2, 0.0),
-            (value - 2, 0.0),
-            (value * 2, 0.5),
-            (value // 2, 0.5),
-            (value * 10, 1.0),
-        ):
-            yield from edit(other, "constant.common", extra)
-        if value == 0:
-            for text in ("float('-inf')", "float('inf')", "None"):
-                yield Edit("constant.limit", (site.replace(node, text),), node.lineno)
-        if value in (0, 1) and isinstance(site.parents.get(node), (ast.Assign, ast.Return)):
-            yield Edit(
-                "constant.limit", (site.replace(node, "False" if value == 0 else "True"),), node.lineno, 2.0
-            )
+        kind = kinds.of_name(name)
+        if kind in ("num", "any"):
+            extra = compared + (0.0 if kind == "num" else 1.0)
+            yield Edit("constant.name", (site.replace(node, name),), node.lineno, extra)
+
+
+def _limits(node: ast.Constant, value: int, site: Site) -> Iterator[Edit]:
+    """Values that a search for an extreme may start from, and flags written as numbers."""
+    if value == 0:
+        for text in ("float('-inf')", "float('inf')", "None"):
+            yield Edit("constant.limit", (site.replace(node, text),), node.lineno)
+    if value in (0, 1) and isinstance(site.parents.get(node), (ast.Assign, ast.Return)):
+        yield Edit("constant.limit", (site.replace(node, str(bool(value))),), node.lineno, 2.0)
 
 
 def _string(node: ast.Constant, value: str, site: Site, material: Material) -> Iterator[Edit]:
     seen = {value}
-
-    def edit(other: str, operator: str, extra: float = 0.0) -> Iterator[Edit]:
+    for operator, other, extra in _other_strings(value, material, material.donors(node).strings):
         if other not in seen:
             seen.add(other)
             yield Edit(operator, (site.replace(node, repr(other)),), node.lineno, extra)
-
-    if value in ("", " "):
-        yield from edit(" " if value == "" else "", "constant.blank")
-    elif value:
-        if len(value) <= 3:
-            yield from edit("", "constant.blank", 2.0)
-            yield from edit(" ", "constant.blank", 2.0)
-    for other in (
-        value.strip(),
-        value.lower(),
-        value.upper(),
-        f"{value} ",
-        f" {value}",
-        value[1:],
-        value[:-1],
-    ):
-        if value.strip():
-            yield from edit(other, "constant.text")
-    for other in material.donors(node).strings:
-        yield from edit(other, "constant.string")
-    if len(value) == 1 and not value.isspace():
-        for other in material.check_letters:
-            yield from edit(other, "constant.char")
     if value.isidentifier() and value in site.readable(node):
         yield Edit("constant.quoted", (site.replace(node, value),), node.lineno)
-    for other in material.check_strings:
-        if _nearly(value, other):
-            yield from edit(other, "constant.spelling")
+
+
+def _other_strings(value: str, material: Material, donors: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    """Operator, text and extra cost: blank or not, respelled, strings of the function and of the checks."""
+    if value in ("", " "):
+        yield "constant.blank", " " if value == "" else "", 0.0
+    elif len(value) <= 3:
+        yield from (("constant.blank", other, 2.0) for other in ("", " "))
+    if value.strip():
+        respelled = (
+            value.strip(),
+            value.lower(),
+            value.upper(),
+            f"{value} ",
+            f" {value}",
+            value[1:],
+            value[:-1],
+        )
+        yield from (("constant.text", other, 0.0) for other in respelled)
+    yield from (("constant.string", other, 0.0) for other in donors)
+    if len(value) == 1 and not value.isspace():
+        yield from (("constant.char", other, 0.0) for other in material.check_letters)
+    yield from (
+        ("constant.spelling", other, 0.0) for other in material.check_strings if _nearly(value, other)
+    )
     for word, other in _spellings(value, material.check_strings):
-        yield from edit(value.replace(word, other), "constant.spelling")
+        yield "constant.spelling", value.replace(word, other), 0.0
     if 1 < len(value) <= 16:
         for index in range(len(value)):
-            yield from edit(value[:index] + value[index + 1 :], "constant.letter")
+            yield "constant.letter", value[:index] + value[index + 1 :], 0.0
 
 
 def _spellings(value: str, others: tuple[str, ...]) -> Iterator[tuple[str, str]]:

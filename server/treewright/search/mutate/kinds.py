@@ -103,6 +103,18 @@ _ANNOTATIONS = {
     "Set": "set",
 }
 
+_DISPLAYS: dict[type[ast.expr], str] = {
+    ast.List: "list",
+    ast.ListComp: "list",
+    ast.Tuple: "tuple",
+    ast.Set: "set",
+    ast.SetComp: "set",
+    ast.Dict: "dict",
+    ast.DictComp: "dict",
+    ast.JoinedStr: "str",
+    ast.Compare: "bool",
+}
+
 SEQUENCES = frozenset({"list", "str", "tuple"})
 COLLECTIONS = SEQUENCES | {"set", "dict"}
 
@@ -198,37 +210,25 @@ class Kinds:
 
     def of(self, node: ast.expr) -> str:
         """The kind of an expression."""
+        plain = _DISPLAYS.get(type(node))
+        if plain is not None:
+            return plain
         match node:
             case ast.Name(id=name):
                 return self.of_name(name)
             case ast.Constant(value=value):
                 return _constant_kind(value)
-            case ast.List() | ast.ListComp():
-                return "list"
-            case ast.Tuple():
-                return "tuple"
-            case ast.Set() | ast.SetComp():
-                return "set"
-            case ast.Dict() | ast.DictComp():
-                return "dict"
-            case ast.JoinedStr():
-                return "str"
-            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
-                return "bool"
-            case ast.UnaryOp():
-                return "num"
+            case ast.UnaryOp(op=op):
+                return "bool" if isinstance(op, ast.Not) else "num"
             case ast.IfExp(body=body):
                 return self.of(body)
             case ast.BinOp():
                 return self._of_binary(node)
-            case ast.Call(func=ast.Name(id=name)):
-                return _CALLS.get(name, "any")
-            case ast.Call(func=ast.Attribute(attr=attr)):
-                return _METHODS.get(attr, "any")
-            case ast.Subscript(value=value, slice=ast.Slice()):
-                return self.of(value)
-            case ast.Subscript(value=value) if self.of(value) == "str":
-                return "str"
+            case ast.Call():
+                return _call_kind(node.func)
+            case ast.Subscript(value=value, slice=index):
+                held = self.of(value)
+                return held if isinstance(index, ast.Slice) or held == "str" else "any"
             case _:
                 return "any"
 
@@ -240,6 +240,12 @@ class Kinds:
             if kind in COLLECTIONS:
                 return kind
         return "num" if "num" in (left, right) else "any"
+
+
+def _call_kind(function: ast.expr) -> str:
+    if isinstance(function, ast.Name):
+        return _CALLS.get(function.id, "any")
+    return _METHODS.get(function.attr, "any") if isinstance(function, ast.Attribute) else "any"
 
 
 def _constant_kind(value: object) -> str:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import socket
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from treewright.errors import KernelError
-from treewright.kernels.branch import Watched, trace_of
+from treewright.kernels.branch import Watched, run_planned, trace_of
+from treewright.kernels.folder import KernelFolder
 from treewright.kernels.limits import Limits
+from treewright.kernels.testrun import TestRun
 from treewright.kernels.trace import BranchTrace
 from treewright.kernels.warm import Forked, Zygote
-from treewright.kernels.wire import Records, wire_plan
-from treewright.search.checks import CheckKind, Plan
+from treewright.kernels.wire import Records, wire_plan, wire_tests
+from treewright.search.checks import Plan
 
 _RECORD_BYTES = 16 << 20
 _GRACE_S = 5.0
@@ -30,17 +33,38 @@ class _Worker:
         self._limits = limits
         self._forked: Forked | None = None
         self._wire: socket.socket | None = None
+        self._run: tuple[Plan, TestRun] | None = None
 
-    def run(self, message: dict[str, Any], wall_s: float) -> tuple[dict[str, Any], bytes, bytes]:
-        """Run one program; a lost worker is an answer too."""
-        if self._wire is None:
+    def folder(self) -> KernelFolder:
+        """The folder of the box, which is started when there is none."""
+        if self._forked is None or self._wire is None:
             self._forked, self._wire = self._zygote.fork_worker(self._limits)
             self._forked.say(do="watch")
+            self._run = None
+        return self._forked.folder
+
+    def trusted(self, tests: Mapping[str, str], plan: Plan) -> TestRun:
+        """The trusted copy of the tests in this box, made once a plan."""
+        folder = self.folder()
+        if self._run is None or self._run[0] is not plan:
+            place = folder.tests / secrets.token_hex(4)
+            place.mkdir()
+            self._run = plan, TestRun.prepare(place, tests, plan)
+        return self._run[1]
+
+    def run(
+        self, message: dict[str, Any], wall_s: float, files: Mapping[str, str] | None = None
+    ) -> tuple[dict[str, Any], bytes, bytes]:
+        """Run one program; a lost worker is an answer too."""
+        self.folder()
+        if self._wire is None:
+            raise KernelError("E052", "The screener is closed.")
         request = {
             "plan": message,
             "wall_s": wall_s,
             "output_bytes": self._limits.output_bytes,
             "record_bytes": _RECORD_BYTES,
+            "files": dict(files or {}),
         }
         data = json.dumps(request).encode("utf-8")
         self._wire.settimeout(wall_s + _GRACE_S)
@@ -94,6 +118,7 @@ class ForkScreener:
         preload: modules to import in the parent.
         path: folders put first on `sys.path`.
         defines: builtin names that programs are expected to define.
+        tests: trusted test files and their conftest files, for plans with pytest checks.
         without: of what the system gives (`processes`, `network`, `files`), what is not to be used.
     """
 
@@ -107,7 +132,10 @@ class ForkScreener:
         path: Sequence[str] = (),
         defines: tuple[str, ...] = (),
         without: Sequence[str] = (),
+        tests: Mapping[str, str] | None = None,
     ) -> None:
+        self._tests = dict(tests or {})
+        preload = [*preload, "pytest"] if self._tests else preload
         self.limits = limits or Limits(memory_bytes=512 << 20, output_bytes=64 << 10)
         self._zygote = Zygote(python, preload, path, bare=True, without=without)
         self._defines = defines
@@ -126,16 +154,14 @@ class ForkScreener:
 
         Args:
             programs: source texts.
-            plan: checks of every kind but pytest.
+            plan: checks; pytest checks need the screener's `tests`.
 
         Returns:
             One trace a program, in order.
 
         Raises:
-            KernelError: E052, forks are not to be had; kernel_request_invalid, the plan has pytest checks.
+            KernelError: E052, forks are not to be had; kernel_request_invalid, pytest checks without test files.
         """
-        if any(check.kind is CheckKind.PYTEST for check in plan.checks):
-            raise KernelError("kernel_request_invalid", "pytest checks cannot be screened in bare forks.")
         with self._lock:
             return self._screen(programs, plan)
 
@@ -170,8 +196,20 @@ class ForkScreener:
         return [trace for trace in found if trace is not None]
 
     def _one(self, worker: _Worker, program: str, plan: Plan) -> BranchTrace:
-        wired = wire_plan(program, "/solution.py", plan, self.limits, self._defines)
-        header, records, out = worker.run(wired.message, plan.per_branch_timeout_s)
+        def fork(program: str, plan: Plan, _: Mapping[str, str], tests: Mapping[str, str]) -> BranchTrace:
+            return self._fork(worker, program, plan, tests)
+
+        return run_planned(fork, program, plan, {}, self._tests)
+
+    def _fork(self, worker: _Worker, program: str, plan: Plan, tests: Mapping[str, str]) -> BranchTrace:
+        if tests:
+            run = worker.trusted(tests, plan)
+            path = str(worker.folder().work / "solution.py")
+            wired = wire_tests(program, path, plan, self.limits, run)
+            files = {"solution.py": program}
+        else:
+            wired, files = wire_plan(program, "/solution.py", plan, self.limits, self._defines), {}
+        header, records, out = worker.run(wired.message, plan.per_branch_timeout_s, files)
         seen = Watched(Records(wired.secret))
         seen.records.feed(records)
         seen.out["stdout"] += out[: self.limits.output_bytes]

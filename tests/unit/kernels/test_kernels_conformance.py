@@ -69,7 +69,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         )
         url = f"http://127.0.0.1:{port}"
         try:
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 90
             while not _answers(url):
                 assert process.poll() is None and time.monotonic() < deadline, (folder / "log").read_text()[
                     -2000:
@@ -281,6 +281,7 @@ def test_what_cannot_be_had_is_an_error_with_a_hint(tmp_path: Path) -> None:
     assert "sesame" not in str(error.value) + str(error.value.details)
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("kernels:host:remote-token")
 def test_a_wrong_token_is_refused_without_being_shown(gateway: str) -> None:
     with pytest.raises(KernelError) as error:

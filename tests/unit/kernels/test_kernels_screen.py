@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.unit.kernels.kernel_plans import RIGHT, node, passed, plan_of, value
+from tests.unit.kernels.kernel_plans import RIGHT, TESTS, node, passed, plan_of, value
 from treewright.errors import KernelError
 from treewright.kernels.forked import ForkedHost
 from treewright.kernels.limits import Limits
@@ -102,9 +102,15 @@ def test_a_thousand_programs_are_screened_in_seconds(screener: ForkScreener) -> 
     assert took < 30
 
 
-def test_pytest_checks_cannot_be_screened(screener: ForkScreener) -> None:
+@pytest.mark.requirement("kernels:screen:pytest")
+def test_pytest_checks_are_screened_from_a_trusted_copy(screener: ForkScreener) -> None:
+    plan = plan_of(node("test_number"), node("test_list"), value("double(2)", 4), wall_s=10)
+    with ForkScreener(limits=LIMITS, workers=1, tests={"test_double.py": TESTS}) as made:
+        programs = [RIGHT, "def double(x):\n    return 6\n", "import os\nos._exit(0)\n", RIGHT]
+        found = [passed(plan, trace) for trace in made.screen(programs, plan)]
+    assert found == [[True] * 3, [True, False, False], [False] * 3, [True] * 3]
     with pytest.raises(KernelError) as error:
-        screener.screen([RIGHT], plan_of(node("test_a")))
+        screener.screen([RIGHT], plan)
     assert error.value.code == "kernel_request_invalid"
 
 

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH108, PTH208
+# ruff: noqa: PTH118, PTH123, PTH108, PTH208
 # (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
 """Forks one bare child a program: no Jupyter, the same guard, the same limits.
 
@@ -19,7 +19,8 @@ import struct
 import time
 from typing import Any
 
-guard: Any = globals().get("guard")  # put here by whoever loads this file
+guard: Any = globals().get("guard")  # these two are put here by whoever loads this file
+pytests: Any = globals().get("pytests")
 
 _PIECE = 1 << 16
 
@@ -65,6 +66,9 @@ class Screener:
     def _one(self, request: dict[str, Any]) -> tuple[dict[str, Any], bytes, bytes]:
         records, records_w = os.pipe()
         out, out_w = os.pipe()
+        for name, text in request.get("files", {}).items():
+            with open(os.path.join(self._folder, name), "w", encoding="utf-8", newline="") as file:
+                file.write(text)
         started = time.monotonic()
         child = os.fork()
         if child == 0:
@@ -101,7 +105,7 @@ class Screener:
                 while view and stream == "stdout":
                     view = view[write(1, view) :]
 
-            guard.run(plan, guard.send_to_descriptor(records), forward)
+            (pytests if plan.get("pytest") else guard).run(plan, guard.send_to_descriptor(records), forward)
             code = 0
         except SystemExit:
             code = 71

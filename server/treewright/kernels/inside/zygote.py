@@ -102,7 +102,7 @@ class Zygote:
         self._deep: Any = None if bare else load_files("deep").DeepKernel()
         self.guard = load_files(*GUARD, into={"encode": encode})
         self.pytests = load_files("pytests", into={"guard": self.guard})
-        self.screener = load_files("screener", into={"guard": self.guard})
+        self.screener = load_files("screener", into={"guard": self.guard, "pytests": self.pytests})
 
     def serve(self) -> None:
         """Fork until the other side goes away."""
@@ -227,7 +227,6 @@ def _fresh_state() -> None:
     tempfile._name_sequence = None  # type: ignore[attr-defined]
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(int.from_bytes(os.urandom(4), "little"))
-    gc.unfreeze()
 
 
 def _import(name: str) -> bool:

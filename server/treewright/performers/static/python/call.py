@@ -114,7 +114,9 @@ class Calls(Evaluate):
             flows, composed = self._reaching(entry, arguments)
             if not flows and not (composed and self.unit.rules[rule].opaque):
                 continue
-            self.sink(rule, node, shown(name), flows, entry.get("safe", ""))
+            self.sink(
+                rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides"))
+            )
             hit = True
         return hit
 
@@ -130,8 +132,13 @@ class Calls(Evaluate):
         flows = merge_flows(*(value.flows for value in values)) if values else ()
         return self.effective(flows), any(value.composed for value in values)
 
-    def sink(self, rule: str, node: ast.AST, what: str, flows: tuple[Flow, ...], safe: str = "") -> None:
-        """Record that flows reach a place where they do harm."""
+    def sink(self, rule: str, node: ast.AST, what: str, flows: tuple[Flow, ...], safe: str = "", *,
+             decides: bool = False) -> None:  # fmt: skip
+        """Record that flows reach a place where they do harm.
+
+        Args:
+            decides: `safe` holds for the whole call, whatever other rows say of it.
+        """
         kind = self.unit.rules[rule].kind
         hit = SinkHit(rule, kind, self.place(node), what, flows, safe)
         if not any(known.rule == rule and known.place == hit.place for known in self.facts.sinks):
@@ -139,7 +146,8 @@ class Calls(Evaluate):
             return
         for index, known in enumerate(self.facts.sinks):  # a loop body is run twice: keep both rounds' flows
             if known.rule == rule and known.place == hit.place:
-                self.facts.sinks[index] = known._replace(flows=merge_flows(known.flows, flows))
+                merged = merge_flows(known.flows, flows)
+                self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
 
     def result(self, names: tuple[str, ...], node: ast.Call, arguments: Arguments) -> Value:
         """What the call gives back."""
@@ -162,6 +170,9 @@ class Calls(Evaluate):
         special = self._textual(name, node, arguments, flows)
         if special is not None:
             return special
+        if any(base.endswith("Enum") for base in self.unit.bases.get(name, ())):
+            mark = Mark(frozenset({ALL}), node.lineno, f"`{shown(name)}` accepts only its members")
+            return Value(tuple(flow._replace(marks=(*flow.marks, mark)) for flow in flows))
         target = self.unit.project_callee(name)
         if target:
             return self._call_out(target, node, arguments)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from treewright.performers.static.facts import Flow, FunctionFacts, Label, Mark, Place
+from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Place
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python.value import (
     UNKNOWN,
@@ -165,6 +165,9 @@ class Evaluate:
         base = self.eval(node.value)
         if base.entries and node.attr in base.entries:
             return base.entries[node.attr]
+        if base.name == "pathlib.Path()" and node.attr in {"name", "stem"} and base.flows:
+            mark = Mark(frozenset({"path"}), node.lineno, f"`.{node.attr}` keeps only the last part of it")
+            return Value(tuple(flow._replace(marks=(*flow.marks, mark)) for flow in base.flows))
         name = f"{base.name or '?'}.{node.attr}"
         source = self.origin(name, node)
         if source is not None:
@@ -191,6 +194,9 @@ class Evaluate:
             part = _part(base, index.const)
             if part is not None:
                 return part
+        if base.entries and not base.flows and index.flows:
+            mark = Mark(frozenset({ALL}), node.lineno, "the value is looked up in a fixed table")
+            return Value(tuple(flow._replace(marks=(*flow.marks, mark)) for flow in index.flows))
         return self.refine(base, index, f"{base.name}[]" if base.name else "", node)
 
     def refine(self, base: Value, index: Value, name: str, node: ast.AST) -> Value:

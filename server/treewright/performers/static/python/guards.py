@@ -106,7 +106,18 @@ class Guards(Calls):
         for flow in flows:
             self.add_mark(flow.label, Mark(kinds, line, why, token))
 
+    def _found_guard(self, test: ast.Compare, truth: bool) -> bool:
+        """`re.fullmatch(...) is not None` says what the call says."""
+        right = test.comparators[0]
+        if not (isinstance(right, ast.Constant) and right.value is None and isinstance(test.left, ast.Call)):
+            return False
+        positive = isinstance(test.ops[0], (ast.IsNot, ast.NotEq))
+        self.assume(test.left, truth if positive else not truth)
+        return True
+
     def _compare_guard(self, test: ast.Compare, truth: bool) -> None:
+        if len(test.ops) == 1 and self._found_guard(test, truth):
+            return
         if len(test.ops) != 1:
             if truth:  # a < x < b
                 for part in (test.left, *test.comparators):
@@ -139,6 +150,9 @@ class Guards(Calls):
     def _membership(self, test: ast.Compare, left: ast.expr, right: ast.expr) -> None:
         """`x in ALLOWED`: x is one of a set that the user does not choose."""
         value, container = self.quiet(left), self.quiet(right)
+        if isinstance(right, ast.Attribute) and right.attr == "parents":
+            self._guard(container.flows, frozenset({"path"}), test, "the base folder is among its parents")
+            return
         if container.flows and any(flow.label.kind == "source" for flow in container.flows):
             return
         if isinstance(container.const, str) or not value.flows:
@@ -182,6 +196,8 @@ class Guards(Calls):
                 self._guard(value.flows, frozenset({"path"}), test, "it stays below the base folder")
             elif other.name and "." in other.name and not other.flows and _HOST.search(self._text(tested)):
                 self._guard(value.flows, _PART_KINDS["host"], test, f"its host equals `{self._text(fixed)}`")
+            elif _HOST.search(self._text(tested)) and _own_host(other):
+                self._guard(value.flows, _PART_KINDS["host"], test, "its host is this site's own")
             elif other.is_const and _HOST.search(self._text(tested)):
                 self._guard(value.flows, frozenset({"redirect"}), test, "it names no host of its own")
 
@@ -195,6 +211,9 @@ class Guards(Calls):
         elif attr == "startswith":
             self._prefix_guard(test, arguments.receiver, truth)
         elif truth and name == "isinstance" and len(test.args) == 2:
+            if any(part == "str" for part in self._type_names(test.args[1])):
+                flows = arguments.positional[0][1].flows
+                self._guard(flows, frozenset({"nosql"}), test, "it is a text, so operators cannot come in")
             if any(part.rpartition(".")[2] in _SAFE_TYPES for part in self._type_names(test.args[1])):
                 self._guard(arguments.positional[0][1].flows, frozenset({ALL}), test, "its type is checked")
         elif truth and attr in {"all", "any"} and test.args and isinstance(test.args[0], ast.GeneratorExp):
@@ -271,6 +290,14 @@ class Guards(Calls):
 
     def _text(self, node: ast.AST) -> str:
         return self.unit.source.segment(node).split("\n")[0][:60]
+
+
+def _own_host(value: Value) -> bool:
+    """A value that says which host this request was sent to."""
+    return bool(value.flows) and all(
+        flow.label.kind == "source" and re.search(r"host|url_root|base_url", flow.label.key)
+        for flow in value.flows
+    )
 
 
 _PART_KINDS = {

@@ -157,7 +157,8 @@ class Runner:
             return [*performance.spent, *self.explorer.accept(task.id, performance.result)]
         if isinstance(fault, CapError):
             self._pause = self._pause or (Status.SPEND_CAP_REACHED, fault.message)
-            return [Noted(text=fault.message, data={"code": fault.code, "task": task.id})]
+            spent = fault.details.pop("spent", [])
+            return [*spent, Noted(text=fault.message, data={"code": fault.code, "task": task.id})]
         if not isinstance(fault, TreewrightError):
             raise fault
         spent = fault.details.pop("spent", [])

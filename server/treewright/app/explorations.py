@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treewright.app.context import Context, new_run_id, timestamp, utc_now
 from treewright.app.describe import entry_of
@@ -19,15 +19,21 @@ from treewright.errors import RequestError, RunError
 from treewright.explore import language
 from treewright.explore.engine import Explorer
 from treewright.explore.glossary import Ask
+from treewright.explore.mode import mode_of
 from treewright.explore.seeding import read_seeds, seed_events
+from treewright.presets.schema import Preset
 from treewright.runner import Growth, Runner
 from treewright.store.config import Configuration
 from treewright.store.durable import shown
 from treewright.store.paths import new_run_folder
 from treewright.store.run_folder import JOURNAL, RunReader, RunWriter
 from treewright.tree.event import NodeSeeded, RunStarted
+from treewright.tree.fold import Tree
 from treewright.tree.run import Caps, Status
 from treewright.workspace.decode import Unreadable, read_source
+
+if TYPE_CHECKING:
+    from treewright.app.estimate import Estimate
 
 
 @dataclass(slots=True)
@@ -65,6 +71,14 @@ class PickedUp:
     to_do: int
 
 
+def picked_up_of(tree: Tree) -> PickedUp:
+    """Return what a run goes on from."""
+    waiting = sum(len(ids) for ids in tree.waiting.values())
+    framings = sum(1 for p in tree.passes.values() for s in p.framings.values() if not s.step.final)
+    kept = len(tree.nodes) - 1 - waiting
+    return PickedUp(kept=kept, redone=waiting + framings, to_do=len(tree.frontier))
+
+
 class Growing:
     """A run that is open for writing, ready to be driven."""
 
@@ -94,6 +108,16 @@ class Growing:
         started = self.writer.tree.started
         return started.run if started else ""
 
+    def estimate(self) -> "Estimate | None":
+        """Return what expanding one node takes; None when no model is asked."""
+        provider = self._chosen.provider
+        if provider is None:
+            return None
+        from treewright.app.estimate import estimate_round
+
+        preset = self.loaded.materials.preset
+        return estimate_round(provider, preset, self.configuration, self._concurrency)
+
     @property
     def folder(self) -> Path:
         """The run's folder."""
@@ -101,11 +125,7 @@ class Growing:
 
     def picked_up(self) -> PickedUp:
         """Return what driving the run would go on from."""
-        tree = self.writer.tree
-        waiting = sum(len(ids) for ids in tree.waiting.values())
-        framings = sum(1 for p in tree.passes.values() for s in p.framings.values() if not s.step.final)
-        kept = len(tree.nodes) - 1 - waiting
-        return PickedUp(kept=kept, redone=waiting + framings, to_do=len(tree.frontier))
+        return picked_up_of(self.writer.tree)
 
     def stop(self) -> None:
         """Ask the run to stop."""
@@ -251,7 +271,7 @@ def _started(
         root=root.spec,
         caps=_caps(request, configuration),
         language=settled,
-        mode=request.mode or preset.root_schemas[0].mode,
+        mode=_mode(preset, request),
         field_profile=request.field,
         performer=chosen.name,
         options={
@@ -264,8 +284,20 @@ def _started(
             "seed_from": request.seed_from,
             "trusted": request.trusted,
             "prompts": chosen.prompts,
+            "spend_account": request.spend_account,
         },
     )
+
+
+def _mode(preset: Preset, request: ExplorationRequest) -> str:
+    modes = [schema.mode for schema in preset.root_schemas]
+    if request.mode and request.mode not in modes:
+        raise RequestError(
+            "mode_unknown",
+            f"{preset.name} has no mode {request.mode!r}.",
+            f"Choose one of: {', '.join(modes)}.",
+        )
+    return request.mode or mode_of(preset, request.root)
 
 
 def _given(value: Any, default: Any) -> Any:
@@ -331,7 +363,7 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
             options["min_novelty_ratio"] = request.min_novelty_ratio
         if request.model:
             options["model"] = request.model
-        writer.stage(growing.explorer.resume(_raised(writer.tree.caps, request), options))
+        writer.stage(growing.explorer.resume(raised_caps(writer.tree.caps, request), options))
         writer.commit()
     except BaseException:
         writer.close()
@@ -339,7 +371,8 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
     return growing
 
 
-def _raised(caps: Caps, request: ResumeRequest) -> Caps:
+def raised_caps(caps: Caps, request: ResumeRequest) -> Caps:
+    """Return caps with those that a request changes."""
     changes: dict[str, Any] = {
         "width": request.width,
         "depth": request.depth,

@@ -9,7 +9,11 @@ from treewright.explore.materials import Materials
 from treewright.explore.settle import Priority
 from treewright.presets.framings import CROSS_CHECK, all_framings, framing
 from treewright.presets.loader import find_preset, load_preset_file
+from treewright.presets.profiles import Profile, find_profile, priority
+from treewright.presets.schema import Preset
+from treewright.tree.body import Derivation
 from treewright.tree.event import RunStarted
+from treewright.tree.node import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +48,33 @@ def load_materials(reference: str, root: Path, base: Path, profile: str = "") ->
     source = find_preset(reference, root, base)
     preset = load_preset_file(source)
     framings = {each.letter: each for each in all_framings()} | {CROSS_CHECK: framing(CROSS_CHECK)}
-    return Loaded(Materials(preset, framings), source, Priority(), tuple(_profile_notices(profile)))
-
-
-def _profile_notices(profile: str) -> list[Notice]:
     if not profile:
-        return []
-    return [
-        Notice(
-            code="FIELD_PROFILE_NOT_FOUND",
-            message=f"[FIELD_PROFILE_NOT_FOUND] there is no field profile {profile!r}; the run goes on without it",
-            severity="warning",
-        )
-    ]
+        return Loaded(Materials(preset, framings), source, Priority())
+    found, warning = find_profile(profile, root)
+    if found is None:
+        told = f"{warning}; the run goes on without it"
+        notice = Notice(code="FIELD_PROFILE_NOT_FOUND", message=told, severity="warning")
+        return Loaded(Materials(preset, framings), source, Priority(), (notice,))
+    notes = {letter: text for letter in framings if (text := found.notes_for(letter))}
+    return Loaded(Materials(preset, framings, notes), source, ProfilePriority(found, preset))
+
+
+class ProfilePriority(Priority):
+    """Moves nodes that a field looks at first up in the frontier; it relaxes no rule."""
+
+    def __init__(self, profile: Profile, preset: Preset) -> None:
+        """Take a profile.
+
+        Args:
+            profile: the field's.
+            preset: whose dimensions the scores are.
+        """
+        self._profile = profile
+        self._preset = preset
+
+    def of(self, node: Node, body: Derivation) -> float:
+        """Return what is added to the node's score when the frontier is ordered."""
+        return priority(self._profile, self._preset, body.scores, node.statement)
 
 
 def load_for(started: RunStarted, root: Path) -> Loaded:

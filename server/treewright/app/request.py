@@ -32,6 +32,7 @@ class ExplorationRequest(BaseModel):
         model: a provider's name or specification; empty for the default, `static` for none.
         python: interpreter whose packages checks import; empty to find one.
         trusted: the workspace may configure and execute.
+        spend_account: whose spend cap holds, as for a stage of a chain; empty for the run's own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -59,6 +60,7 @@ class ExplorationRequest(BaseModel):
     model: str = ""
     python: str = ""
     trusted: bool = True
+    spend_account: str = ""
 
 
 class ResumeRequest(BaseModel):

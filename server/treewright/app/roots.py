@@ -6,10 +6,12 @@ from pathlib import Path
 
 from treewright.app.request import ExplorationRequest
 from treewright.errors import RequestError, WorkspaceError
+from treewright.explore.focus import locate
 from treewright.presets.schema import Preset
 from treewright.store.durable import shown
 from treewright.store.paths import find_workspace
 from treewright.tree.run import RootSpec
+from treewright.workspace.decode import split_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def _path_root(preset: Preset, request: ExplorationRequest, base: Path) -> Resol
     elif not path.is_file():
         raise _unparseable(named, "it is neither a file nor a folder")
     else:
-        _read_text(path)
+        _check_focus(_read_text(path), request.focus)
     workspace = find_workspace(path)
     relative = Path(os.path.relpath(path, workspace)).as_posix()
     spec = RootSpec(
@@ -98,6 +100,15 @@ def _path_root(preset: Preset, request: ExplorationRequest, base: Path) -> Resol
         changed_since=request.changed_since,
     )
     return ResolvedRoot(spec, workspace, path.name or workspace.name or "root", "")
+
+
+def _check_focus(text: str, focus: str) -> None:
+    if focus.strip() and locate(split_lines(text), focus) is None:
+        raise RequestError(
+            "focus_unknown",
+            f"Nothing in the text fits the focus {focus!r}.",
+            "Name a heading, line numbers such as 40-60, or words that stand in the text.",
+        )
 
 
 def _list(path: Path, named: str) -> None:

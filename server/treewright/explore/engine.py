@@ -20,6 +20,7 @@ from treewright.explore.ports import Bodies
 from treewright.explore.tasks import RESULT_KINDS, Brief, Result, Task
 from treewright.tree import event as e
 from treewright.tree.fold import Tree
+from treewright.tree.ids import sort_key
 from treewright.tree.run import Caps, Status
 
 
@@ -99,7 +100,13 @@ class Explorer:
         """Return the events that pause a growing run with a status that can be continued; none when it has ended."""
         if self.tree.status is not Status.GROWING or status.final:
             return []
-        return [e.StatusChanged(status=status, reason=reason)]
+        details = {"unfinished": self.unfinished()} if status is Status.SPEND_CAP_REACHED else {}
+        return [e.StatusChanged(status=status, reason=reason, details=details)]
+
+    def unfinished(self) -> list[str]:
+        """Return the nodes with a task that is not done, and those whose framings are still being asked."""
+        waiting = [node for ids in self.tree.waiting.values() for node in ids]
+        return sorted({*waiting, *self.tree.passes}, key=sort_key)
 
     def resume(self, caps: Caps | None = None, options: dict[str, object] | None = None) -> list[e.Event]:
         """Return the events that continue a paused, stopped or capped run.

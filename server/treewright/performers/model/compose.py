@@ -8,7 +8,7 @@ from treewright.models.provider import Message, Section
 from treewright.performers.model.evidence import Excerpt
 from treewright.performers.model.material import Lead
 from treewright.performers.model.prompts import prompt
-from treewright.performers.model.shapes import Style, about_field, shown_field
+from treewright.performers.model.shapes import Style, about_field, shown_field, verbatim
 from treewright.presets.schema import Preset
 
 KNOWN_SHOWN = 12
@@ -115,6 +115,8 @@ def ground_task(brief: Brief, names: Sequence[str]) -> str:
         least = f" (at least {wanted[name].min_items} items)" if wanted[name].min_items > 1 else ""
         lines.append(f"- `{name}`{least}: {wanted[name].about}")
     parts = [prompt("ground.task", fields="\n".join(lines))]
+    if not verbatim(brief):
+        parts.append(prompt("ground.statement"))
     if brief.root_spec.inferred:
         parts.append(prompt("ground.inferred"))
     if brief.options.get("seed_from"):
@@ -122,7 +124,19 @@ def ground_task(brief: Brief, names: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def propose_task(brief: Brief) -> str:
+def _instruction(brief: Brief, style: Style) -> str:
+    """Return the framing's instruction; a small context does without the ways in which answers go wrong."""
+    framing, preset = brief.framing, brief.preset
+    assert framing is not None
+    if not style.close:
+        return framing.instruction(preset)
+    note = preset.framing_notes.get(framing.letter, "")
+    return "\n".join(
+        [f"{framing.letter}, {framing.title}: {framing.prompt}", note or framing.look_for[preset.root_kind]]
+    )
+
+
+def propose_task(brief: Brief, style: Style) -> str:
     """Return what is asked of a framing."""
     framing, preset = brief.framing, brief.preset
     assert framing is not None
@@ -137,7 +151,7 @@ def propose_task(brief: Brief) -> str:
             plural="s" if count > 1 else "",
             node="the root" if brief.task.node == "0" else brief.task.node,
             parent=label if brief.lineage else "root",
-            framing=framing.instruction(preset),
+            framing=_instruction(brief, style),
             about=preset.rule(preset.parts.subject).about,
         )
     ]
@@ -222,3 +236,13 @@ def judge_task(brief: Brief, style: Style, excerpt: Excerpt) -> str:
     if preset.parts.fix and preset.root_kind == "code" and not style.close:
         parts.append(prompt("derive.fix"))
     return "\n\n".join(parts)
+
+
+def outline_of(brief: Brief) -> str:
+    """Return the figures and the best nodes that a summary starts from."""
+    best = [
+        f"- {entry['id']} ({entry['score']}): {str(entry['statement'])[:200]}"
+        for entry in brief.outline.get("best", [])
+    ]
+    figures = ", ".join(f"{count} {label}" for label, count in brief.outline.get("by_label", {}).items())
+    return "\n".join([f"{brief.outline.get('nodes', 0)} nodes: {figures}", *best])

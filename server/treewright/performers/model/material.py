@@ -25,7 +25,34 @@ NOTE_BYTES_MOST = 200_000
 FOCUS_MARGIN = 20
 """Lines of context around a focus (contract: exploration, 9)."""
 _CODE = frozenset(
-    [".py", ".pyw", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".go", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".rb", ".php", ".swift", ".scala", ".sh", ".sql", ".lua", ".pl"]
+    [
+        ".py",
+        ".pyw",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".jsx",
+        ".ts",
+        ".tsx",
+        ".go",
+        ".rs",
+        ".java",
+        ".kt",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".cs",
+        ".rb",
+        ".php",
+        ".swift",
+        ".scala",
+        ".sh",
+        ".sql",
+        ".lua",
+        ".pl",
+    ]
 )
 _ALL = 1 << 40
 """More tokens than any root has: cuts each document into one piece."""

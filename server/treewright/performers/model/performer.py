@@ -225,7 +225,7 @@ class ModelPerformer:
         schema = shapes.propose_schema(brief, self._sizes.style, excerpt)
         leads = material.leads_for(brief)
         answer = await self._ask(
-            brief, course, "propose", compose.propose_task(brief), schema, excerpt, leads
+            brief, course, "propose", compose.propose_task(brief, self._sizes.style), schema, excerpt, leads
         )
         return results.propose_result(brief, answer, excerpt)
 
@@ -298,13 +298,7 @@ class ModelPerformer:
 
     async def _summarise(self, brief: Brief, course: Course) -> Result:
         style = self._sizes.style
-        best = "\n".join(
-            f"- {entry['id']} ({entry['score']}): {str(entry['statement'])[:200]}"
-            for entry in brief.outline.get("best", [])
-        )
-        figures = f"{brief.outline.get('nodes', 0)} nodes, {brief.outline.get('by_label', {})}"
-        outline = f"{figures}\n{best}"
-        task = prompt("summarise.task", outline=outline)
+        task = prompt("summarise.task", outline=compose.outline_of(brief))
         answer = await self._ask(
             brief, course, "summarise", task, shapes.summary_schema(brief, style), Excerpt({})
         )

@@ -13,7 +13,7 @@ from treewright.explore.tasks import (
     SummariseResult,
 )
 from treewright.performers.model.evidence import Excerpt
-from treewright.performers.model.shapes import cited_fields, supports_name
+from treewright.performers.model.shapes import cited_fields, supports_name, verbatim
 from treewright.tree.body import Derivation, FieldValue, Proposal
 from treewright.tree.citation import Citation, Edit, NumericCheck
 
@@ -44,7 +44,7 @@ def ground_result(brief: Brief, answer: Mapping[str, Any], excerpt: Excerpt) -> 
     """Return the root of an answer; an inferred topic is marked (contract: exploration, 3)."""
     names = [field.name for field in brief.preset.root_schema(brief.mode).fields]
     fields: dict[str, FieldValue] = {name: plain(answer[name]) for name in names if name in answer}
-    statement = " ".join(str(answer.get("statement", "")).split())
+    statement = verbatim(brief) or " ".join(str(answer.get("statement", "")).split())
     if brief.root_spec.inferred and statement and not statement.startswith("[INFERRED]"):
         statement = f"[INFERRED] {statement}"
     cited = citations_of(answer.get("citations"), excerpt)

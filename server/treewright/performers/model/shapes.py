@@ -14,9 +14,9 @@ from treewright.explore.tasks import Brief, TaskKind
 from treewright.performers.model.evidence import Excerpt
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
 
-TEXT_MOST = 420
+TEXT_MOST = 300
 """Characters of a text in a close answer; grammars with longer bounds are slow to build."""
-ITEM_MOST = 200
+ITEM_MOST = 150
 CHOICES_MOST = 40
 """Lines that a close answer may choose among."""
 FIELDS_PER_PART = 3
@@ -87,6 +87,16 @@ def root_fields(brief: Brief) -> list[str]:
     return [field.name for field in brief.preset.root_schema(brief.mode).fields]
 
 
+VERBATIM_MOST = 300
+"""Characters up to which a topic or prompt is the root's statement as it is (contract: exploration, 3)."""
+
+
+def verbatim(brief: Brief) -> str:
+    """Return the statement that the user's own words are; empty when one has to be written."""
+    text = " ".join(brief.root_spec.text.split())
+    return text if len(text) <= VERBATIM_MOST else ""
+
+
 def ground_schema(
     brief: Brief, style: Style, excerpt: Excerpt, names: Sequence[str], *, first: bool
 ) -> Schema:
@@ -100,10 +110,10 @@ def ground_schema(
         first: whether this part has the statement and the citations.
     """
     wanted = {field.name: field for field in brief.preset.root_schema(brief.mode).fields}
-    shape: dict[str, Schema] = {"statement": style.text(ITEM_MOST)} if first else {}
+    shape: dict[str, Schema] = {"statement": style.text(ITEM_MOST)} if first and not verbatim(brief) else {}
     for name in names:
         least = max(1, wanted[name].min_items)
-        shape[name] = style.items(least, least + 2) if least > 1 or not style.close else style.items(1, 3)
+        shape[name] = style.items(least, least + 2) if least > 1 or not style.close else style.items(1, 2)
     lines = lines_schema(style, excerpt, 1, 4) if first else None
     if lines:
         shape["citations"] = lines
@@ -117,7 +127,7 @@ def propose_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
     """Return the shape of what a framing brings."""
     need = brief.framing.requirement if brief.framing else None
     children = 1 if brief.task.replaces or need is None else max(1, need.children)
-    one: dict[str, Schema] = {"statement": style.text(300)}
+    one: dict[str, Schema] = {"statement": style.text(240)}
     position = brief.preset.parts.position
     must = bool(position and brief.preset.rule(position).must_cite)
     lines = lines_schema(style, excerpt, 1 if must else 0, 2)
@@ -274,9 +284,9 @@ def summary_schema(brief: Brief, style: Style) -> Schema:
         {
             "weirdest_branch": node,
             "why_weird": style.text(ITEM_MOST),
-            "blind_spots": style.items(1, 3),
+            "blind_spots": style.items(1, 2),
             "next_steps": {"type": "array", "items": step, "minItems": 1, "maxItems": 3},
-            "narrative": style.text(600),
+            "narrative": style.text(500),
         }
     )
 

@@ -21,6 +21,8 @@ def _start(
     app = Treewright("cli")
     growing = app.start(request)
     announce(f"{preset}: {growing.folder}", form, quiet=quiet)
+    if estimate := growing.estimate():
+        announce(estimate.text(), form, quiet=quiet)
     return drive(app, growing, form, quiet=quiet, fail_on=fail_on)
 
 

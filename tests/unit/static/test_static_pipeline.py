@@ -64,6 +64,7 @@ def test_every_quote_of_every_finding_stands_in_its_file(tmp_path: Path) -> None
             assert quote.text.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.requirement("audit:edits:proven")
 def test_offered_edits_fit_parse_and_clear_their_finding(tmp_path: Path) -> None:
     proven = total = 0
@@ -187,11 +188,12 @@ def test_what_callers_of_a_package_pass_is_theirs_to_check(tmp_path: Path) -> No
     code = "def load(cursor, name):\n    cursor.execute('SELECT * FROM t WHERE n = ' + name)\n"
     write(tmp_path / "program", {"a.py": code})
     write(tmp_path / "package", {"pkg/__init__.py": "", "pkg/a.py": code})
+    write(tmp_path / "site", {"pkg/__init__.py": "", "pkg/a.py": code, "manage.py": "import pkg\n"})
     verdicts = {
         name: [f.verdict for f in audit(tmp_path / name, workers=1).findings if f.cwe == 89]
-        for name in ("program", "package")
+        for name in ("program", "package", "site")
     }
-    assert verdicts == {"program": ["CONFIRMED"], "package": ["MARGINAL"]}
+    assert verdicts == {"program": ["CONFIRMED"], "package": ["MARGINAL"], "site": ["CONFIRMED"]}
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,17 @@ SUFFIXES = frozenset({".py", ".pyw"})
 _PARALLEL_FROM = 150_000
 """Bytes of source from which worker processes pay for their start."""
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "PKG-INFO")
+_DEPLOYED = (
+    "manage.py",
+    "Dockerfile",
+    "docker-compose.yml",
+    "docker-compose.yaml",
+    "compose.yaml",
+    "Procfile",
+    "wsgi.py",
+    "asgi.py",
+)
+"""Files that say a folder is run, not imported, although it holds packages."""
 
 
 @dataclass(slots=True)
@@ -85,10 +96,11 @@ def _classify(sources: Sources, listing: Listing) -> None:
     packaged = any((listing.root / name).is_file() for name in _PACKAGING) or any(
         entry.name.endswith((".dist-info", ".egg-info")) for entry in listing.root.iterdir()
     )
+    deployed = any((listing.root / name).is_file() for name in _DEPLOYED) and not packaged
     for path in sources.texts:
         above = path.split("/")[:-1]
         inside = any("/".join(above[:depth]) in folders for depth in range(len(above) + 1))
-        sources.libraries[path] = inside or packaged
+        sources.libraries[path] = (inside or packaged) and not deployed
 
 
 def audit(target: Path, cache: FactsCache | None = None, workers: int | None = None) -> Audit:

@@ -181,7 +181,7 @@ class Guards(Calls):
             return
         kinds = _LACKS.get(needle.const)
         if kinds is not None:
-            self._guard(value.flows, frozenset(kinds), test, f"it does not contain {needle.const!r}")
+            self._guard(value.flows, frozenset(kinds), test, f"it does not contain `{needle.const!r}`")
 
     def _equality(self, test: ast.Compare, left: ast.expr, right: ast.expr) -> None:
         for tested, fixed in ((left, right), (right, left)):
@@ -191,7 +191,7 @@ class Guards(Calls):
             if other.is_const and other.const not in (None, ""):
                 part = self._part_of(tested)
                 kinds = frozenset({ALL, "index", "size"}) if part == "whole" else _PART_KINDS[part]
-                self._guard(value.flows, kinds, test, f"it equals {other.const!r}")
+                self._guard(value.flows, kinds, test, f"it equals `{other.const!r}`")
             elif "commonpath" in value.name or "commonprefix" in value.name:
                 self._guard(value.flows, frozenset({"path"}), test, "it stays below the base folder")
             elif other.name and "." in other.name and not other.flows and _HOST.search(self._text(tested)):
@@ -276,7 +276,7 @@ class Guards(Calls):
                 self._guard(value.flows, frozenset({"redirect:host"}), test, "it names no host of its own")
             return
         if fixed and all(isinstance(text, str) and _URL_PREFIX.match(text) for text in fixed):
-            self._guard(value.flows, frozenset({"ssrf", "redirect"}), test, f"it begins with {fixed[0]!r}")
+            self._guard(value.flows, frozenset({"ssrf", "redirect"}), test, f"it begins with `{fixed[0]}`")
         elif resolved and not any(flow.label.kind == "source" for flow in prefix.flows):
             self._guard(
                 value.flows, frozenset({"path"}), test, "the resolved path stays below the base folder"

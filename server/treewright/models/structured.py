@@ -73,6 +73,7 @@ async def ask(
     provider: Provider,
     request: Request,
     *,
+    judged_by: JsonSchema | None = None,
     check: Check | None = None,
     max_repairs: int = MAX_REPAIRS,
     max_tokens_ceiling: int | None = None,
@@ -87,6 +88,8 @@ async def ask(
     Args:
         provider: whom to ask; put `spend.Metered` around one that costs.
         request: with a schema; one sample.
+        judged_by: what the answer must fit, when that is less than the schema that the endpoint is to impose: bounds
+            that only keep a small model from running on are no reason to send an answer back.
         check: further rules of the caller.
         max_repairs: 0 or more.
         max_tokens_ceiling: most that `max_tokens` is raised to; twice the request's when None.
@@ -102,9 +105,11 @@ async def ask(
     if request.schema is None:
         raise ValueError("ask() needs a schema; use complete() for free text")
     check_schema(request.schema)
+    if judged_by is not None:
+        check_schema(judged_by)
     ceiling = max_tokens_ceiling or request.max_tokens * _GROWTH
     first, left_out = _fitted_beforehand(provider, request)
-    course = _Course(first, request.schema, left_out=left_out)
+    course = _Course(first, judged_by or request.schema, left_out=left_out)
     current = first
     while True:
         done, course.looped = await complete_without_loops(provider, current, on_text, cancel)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from treewright.errors import TreewrightError
 from treewright.models.provider import Message, Provider, Request
 from treewright.models.structured import ask
-from treewright.performers.model.shapes import Schema
+from treewright.performers.model.shapes import Schema, loosened
 from treewright.tree.event import SpendRecorded
 
 
@@ -89,7 +89,9 @@ class Caller:
             cache_prefix=True,
         )
         try:
-            answer = await ask(self.provider, request, max_repairs=self._max_repairs)
+            answer = await ask(
+                self.provider, request, judged_by=loosened(schema), max_repairs=self._max_repairs
+            )
         except TreewrightError as fault:
             self._charge_fault(course, fault)
             raise

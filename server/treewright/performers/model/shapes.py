@@ -55,6 +55,26 @@ def closed_object(properties: dict[str, Schema]) -> Schema:
     }
 
 
+def loosened(schema: Schema) -> Schema:
+    """Return what an answer must fit: the schema without the bounds that only keep a small model from running on.
+
+    A line that is not in the list is no fault of shape either: checking its citation tells what it is worth.
+    """
+    found: Schema = {}
+    for key, value in schema.items():
+        if key in ("maxLength", "maxItems"):
+            continue
+        if key == "properties":
+            found[key] = {name: loosened(part) for name, part in value.items()}
+        elif key == "items":
+            found[key] = loosened(value)
+        elif key == "enum" and any("| " in str(choice) for choice in value):
+            return {"type": "string"}
+        else:
+            found[key] = value
+    return found
+
+
 def lines_schema(style: Style, excerpt: Excerpt, least: int, most: int) -> Schema | None:
     """Return the schema of citations of an excerpt; None when there is nothing to cite."""
     if excerpt.empty:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.static.cases import FIXTURES, read_cases
-from treewright.performers.static.audit import audit
+from treewright.performers.static.audit import audit, conclude, establish, read_sources
 from treewright.performers.static.cache import FactsCache
 from treewright.performers.static.finding import Finding
 from treewright.performers.static.manual import manual
@@ -153,7 +153,7 @@ def test_strange_files_are_read_or_named_and_the_audit_goes_on(tmp_path: Path) -
     (tmp_path / "latin.py").write_bytes(b"import os\n# caf\xe9 \x93\nos.chmod('a', 0o777)\n")
     (tmp_path / "wide.py").write_bytes("import os\r\nos.chmod('a', 0o777)\r\n".encode("utf-16"))
     (tmp_path / "nul.py").write_bytes(b"x\0")
-    (tmp_path / "two.py").write_text("print 'python 2'\n", encoding="utf-8")
+    (tmp_path / "two.py").write_text("def broken(:\n    pass\n", encoding="utf-8")
     (tmp_path / "long.py").write_text("x = [" + "1, " * 300_000 + "]\n", encoding="utf-8")
     (tmp_path / "deep.py").write_text("x = " + "(" * 90 + "1" + ")" * 90 + "\n", encoding="utf-8")
     (tmp_path / "tower.py").write_text("x = " + "-" * 5000 + "1\n", encoding="utf-8")
@@ -247,3 +247,16 @@ def test_shapes_are_matched_by_ast_grep_at_the_right_column(tmp_path: Path) -> N
     write(tmp_path, {"a.py": "def f(größe):\n    ä = 'é'; return größe == größe\n"})
     found = next(f for f in audit(tmp_path, workers=1).findings if f.rule == "compared-with-itself")
     assert found.place == (2, 2, 20, 34)
+
+
+@pytest.mark.requirement("audit:read:python-2")
+def test_python_2_code_is_read_and_said_to_be(tmp_path: Path) -> None:
+    old = "import os, sys\n\n\ndef main():\n    try:\n        print 'run', sys.argv[1]\n    except IOError, e:\n        print e\n"
+    write(tmp_path, {"old.py": old + "    os.chmod('x', 0777)\n    os.system('ping ' + sys.argv[1])\n"})
+    sources = read_sources(tmp_path)
+    facts = establish(sources, workers=1)
+    found = {
+        (f.rule, f.position.start) for f in conclude(sources, facts).findings if f.verdict == "CONFIRMED"
+    }
+    assert found >= {("shell-command-from-input", 10), ("file-open-to-everyone", 9)}
+    assert "Python 2" in facts["old.py"].decoding

@@ -135,7 +135,7 @@ def establish(
             missing.append((path, text, sources.digests[path], roots, library))
     for facts in _analyse_all(missing, workers):
         found[facts.path] = facts
-        facts.decoding = sources.decodings.get(facts.path, "")
+        facts.decoding = "; ".join(filter(None, (sources.decodings.get(facts.path, ""), facts.decoding)))
         if cache is not None:
             cache.put(f"{facts.path}\0{facts.digest}\0{salt}\0{sources.libraries[facts.path]}", facts)
     if cache is not None:

@@ -41,6 +41,8 @@ def analyse(path: str, text: str, digest: str, roots: frozenset[str], library: b
     if isinstance(parsed, Fault):
         facts.fault, facts.fault_line = parsed.reason, parsed.line
         return facts
+    if parsed.old:
+        facts.decoding = "read as Python 2: print statements and the like were taken in their Python 3 form"
     parsed.roots, parsed.library = roots | {module.partition(".")[0]}, library
     parsed.is_test = facts.is_test = looks_like_test(parsed)
     facts.imports = [(local, name, parsed.import_lines[local]) for local, name in parsed.imports.items()]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from treewright.performers.static.facts import Place
+from treewright.performers.static.python.legacy import modernised
 from treewright.workspace.decode import split_lines
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -40,6 +41,8 @@ class Source:
     roots: frozenset[str] = frozenset()
     library: bool = False
     is_test: bool = False
+    old: bool = False
+    """Whether it was read as Python 2."""
     imports: dict[str, str] = field(default_factory=dict)
     import_lines: dict[str, int] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
@@ -137,21 +140,32 @@ def parse(path: str, module: str, text: str) -> Source | Fault:
     Args:
         path: POSIX path from the workspace. module: its dotted name. text: decoded, newlines as they are.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            # CRLF and lone CR become LF: line numbers and columns stay the same.
-            tree = ast.parse(text.replace("\r\n", "\n").replace("\r", "\n"))
-    except SyntaxError as error:
-        return Fault(f"it does not parse as Python 3: {error.msg}", error.lineno or 1)
-    except (ValueError, RecursionError, MemoryError) as error:
-        return Fault(f"it does not parse: {error}", 1)
-    source = Source(path, module, text, tree)
+    # CRLF and lone CR become LF: line numbers and columns stay the same.
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    tree = _tree(plain)
+    old = False
+    if isinstance(tree, Fault):
+        again = _tree(modernised(plain))
+        if isinstance(again, Fault):
+            return tree
+        tree, old = again, True
+    source = Source(path, module, text, tree, old=old)
     try:
         _survey(source)
     except RecursionError:
         return Fault("it is nested too deeply", 1)
     return source
+
+
+def _tree(text: str) -> ast.Module | Fault:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        return Fault(f"it does not parse as Python 3: {error.msg}", error.lineno or 1)
+    except (ValueError, RecursionError, MemoryError) as error:
+        return Fault(f"it does not parse: {error}", 1)
 
 
 def _survey(source: Source) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from treewright.app.explorations import Growing, Outcome
 from treewright.app.request import Listener
@@ -40,12 +40,19 @@ class Driver:
                 self._loop.call_soon_threadsafe(self.growing.stop)
 
     def _drive(self) -> None:
+        # Not `asyncio.run`: it would wait for worker threads, and one that still computes must not hold up a stop.
+        loop = asyncio.new_event_loop()
+        workers = ThreadPoolExecutor(thread_name_prefix=f"run {self.growing.run}")
+        loop.set_default_executor(workers)
         try:
-            outcome = asyncio.run(self._main())
+            outcome = loop.run_until_complete(self._main())
         except BaseException as fault:  # noqa: BLE001 - handed to whoever waits for the outcome
             self.done.set_exception(fault)
         else:
             self.done.set_result(outcome)
+        finally:
+            workers.shutdown(wait=False, cancel_futures=True)
+            loop.close()
 
     async def _main(self) -> Outcome:
         with self._guard:

@@ -58,7 +58,9 @@ class FindingsRule(SeededRule):
         if task.kind is TaskKind.PROPOSE:
             if task.framing == "D" and task.node == "0" and self._specs:
                 return ProposeResult(proposals=[self._proposal(n, s) for n, s in enumerate(self._specs)])
-            return ProposeResult(examined=Examined(questions=["Is there more?"], sites=1, note="Nothing more."))
+            return ProposeResult(
+                examined=Examined(questions=["Is there more?"], sites=1, note="Nothing more.")
+            )
         if task.kind in (TaskKind.DERIVE, TaskKind.REVISE):
             assert brief.proposal
             spec = self._specs[int(brief.proposal.facts["number"])]
@@ -158,7 +160,11 @@ class Audit:
             writer.stage(explorer.begin(started))
             writer.commit()
             runner = Runner(
-                writer, explorer, ScriptedPerformer(FindingsRule(self.specs)), Verifier(self.workspace), concurrency=8
+                writer,
+                explorer,
+                ScriptedPerformer(FindingsRule(self.specs)),
+                Verifier(self.workspace),
+                concurrency=8,
             )
             ended = asyncio.run(runner.run())
             assert ended in (status, Status.CONVERGED), (ended, writer.tree.reason)
@@ -186,7 +192,7 @@ def _now(writer: RunWriter) -> str:
 
 def _words(number: int) -> str:
     """Return a statement that is like no other."""
-    digits = "zero one two three four five six seven eight nine".split()
+    digits = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
     return "Finding " + " ".join(digits[int(d)] for d in str(number))
 
 

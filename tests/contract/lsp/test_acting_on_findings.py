@@ -26,7 +26,9 @@ def shown(connect: Connect, workspace: Path, *edits: Edit, **given: Any) -> tupl
     path = workspace / "app.py"
     path.write_bytes(CODE.encode())
     with Audit(workspace) as audit:
-        audit.finding("app.py", 5, edits=edits, statement="The argument reaches a shell.", title="Shell command")
+        audit.finding(
+            "app.py", 5, edits=edits, statement="The argument reaches a shell.", title="Shell command"
+        )
         audit.end()
     client = connect()
     client.initialize(workspace, capabilities=given.get("capabilities", FULL), options=given.get("options"))
@@ -80,7 +82,9 @@ def test_a_fix_is_a_minimal_edit_of_the_version_at_hand(connect: Connect, worksp
 
 
 @pytest.mark.requirement("lsp:fix:refused")
-def test_no_fix_is_offered_once_the_text_that_it_replaces_has_changed(connect: Connect, workspace: Path) -> None:
+def test_no_fix_is_offered_once_the_text_that_it_replaces_has_changed(
+    connect: Connect, workspace: Path
+) -> None:
     client, uri, run = shown(connect, workspace, FIX)
     edit(client, uri, 2, (4, 4), (4, 5), "t")
     published(client, uri, 1)
@@ -99,7 +103,9 @@ def test_a_fix_of_two_files_asks_before_it_is_applied(connect: Connect, workspac
     assert len(fix["documentChanges"]) == 2
     assert all("annotationId" in each for change in fix["documentChanges"] for each in change["edits"])
     assert all(each["needsConfirmation"] for each in fix["changeAnnotations"].values())
-    versions = {change["textDocument"]["uri"]: change["textDocument"]["version"] for change in fix["documentChanges"]}
+    versions = {
+        change["textDocument"]["uri"]: change["textDocument"]["version"] for change in fix["documentChanges"]
+    }
     assert versions == {uri: 1, uri_of(workspace / "other.py"): None}
     (workspace / "other.py").write_text("changed\n", encoding="utf-8")
     assert not [each for each in actions(client, uri) if "edit" in each]
@@ -110,7 +116,9 @@ def test_a_fix_keeps_windows_line_ends(connect: Connect, workspace: Path) -> Non
     text = "a = 1\r\nb = eval(x)\r\nc = 3\r\n"
     path = workspace / "app.py"
     path.write_bytes(text.encode())
-    two = Edit(path="app.py", start=2, end=2, old="b = eval(x)\n", new="import ast\nb = ast.literal_eval(x)\n")
+    two = Edit(
+        path="app.py", start=2, end=2, old="b = eval(x)\n", new="import ast\nb = ast.literal_eval(x)\n"
+    )
     with Audit(workspace) as audit:
         audit.finding("app.py", 2, edits=[two])
         audit.end()
@@ -128,9 +136,7 @@ def test_every_action_is_offered_at_the_finding_and_none_elsewhere(connect: Conn
     client, uri, run = shown(connect, workspace, FIX)
     found = actions(client, uri)
     commands = {each["command"]["command"] for each in found if "command" in each}
-    assert commands == {
-        f"treewright.lsp.{name}" for name in ("open", "deeper", "accept", "dismiss", "issue")
-    }
+    assert commands == {f"treewright.lsp.{name}" for name in ("open", "deeper", "accept", "dismiss", "issue")}
     assert found[1]["command"]["arguments"] == [{"run": run, "node": "D1"}]
     assert found[0]["diagnostics"][0]["code"] == "D1"
     assert actions(client, uri, 0) == []
@@ -147,7 +153,9 @@ def test_a_client_with_commands_of_its_own_gets_these_named(connect: Connect, wo
 
 
 @pytest.mark.requirement("lsp:commands:decide")
-def test_without_a_box_for_words_reasons_are_offered_to_choose_from(connect: Connect, workspace: Path) -> None:
+def test_without_a_box_for_words_reasons_are_offered_to_choose_from(
+    connect: Connect, workspace: Path
+) -> None:
     client, uri, run = shown(connect, workspace)
     client.on("window/showMessageRequest", lambda p: p["actions"][0])
     arguments = [{"run": run, "node": "D1"}]
@@ -181,7 +189,9 @@ def test_an_unknown_command_and_unfit_arguments_are_refused(connect: Connect, wo
     client, _, _ = shown(connect, workspace)
     error = client.error("workspace/executeCommand", {"command": "treewright.lsp.nothing"})
     assert error["data"]["code"] == "command_unknown"
-    error = client.error("workspace/executeCommand", {"command": "treewright.lsp.open", "arguments": [{"x": 1}]})
+    error = client.error(
+        "workspace/executeCommand", {"command": "treewright.lsp.open", "arguments": [{"x": 1}]}
+    )
     assert error["code"] == -32602
 
 
@@ -191,7 +201,9 @@ def test_a_finding_opens_as_a_document_even_without_virtual_ones(connect: Connec
     opened: list[str] = []
     client.on("window/showDocument", lambda p: opened.append(p["uri"]) or {"success": True})
     arguments = [{"run": run, "node": "D1"}]
-    result = client.request("workspace/executeCommand", {"command": "treewright.lsp.open", "arguments": arguments})
+    result = client.request(
+        "workspace/executeCommand", {"command": "treewright.lsp.open", "arguments": arguments}
+    )
     assert "The argument reaches a shell." in result["text"]
     assert opened[0].startswith("file://")
     assert "The argument reaches a shell." in Path(opened[0][7:]).read_text(encoding="utf-8")
@@ -240,7 +252,9 @@ def test_node_documents_are_served_with_links_lenses_and_symbols(connect: Connec
     assert "root_cause" in names
     titles = [lens["command"]["title"] for lens in client.request("textDocument/codeLens", here)]
     assert titles == ["Explore deeper", "Copy as issue text"]
-    report = client.request("workspace/textDocumentContent", {"uri": f"treewright:/run/{run}/report.md"})["text"]
+    report = client.request("workspace/textDocumentContent", {"uri": f"treewright:/run/{run}/report.md"})[
+        "text"
+    ]
     assert report.startswith("# Report")
     error = client.error("workspace/textDocumentContent", {"uri": "treewright:/nonsense"})
     assert error["data"]["code"] == "document_not_found"

@@ -21,7 +21,9 @@ def write(workspace: Path, name: str, text: str) -> Path:
 
 
 @pytest.mark.requirement("lsp:diagnostics:shape", "lsp:diagnostics:survive-restart", "lsp:diagnostics:push")
-def test_a_finished_audit_is_shown_by_a_server_that_is_started_later(connect: Connect, workspace: Path) -> None:
+def test_a_finished_audit_is_shown_by_a_server_that_is_started_later(
+    connect: Connect, workspace: Path
+) -> None:
     path = write(workspace, "app.py", CODE)
     with Audit(workspace) as audit:
         other = Citation(field="exploit_path", path="app.py", start=4, end=4, quote="def run(arg):")
@@ -122,7 +124,9 @@ def test_a_finding_whose_code_changed_while_no_editor_looked_is_not_shown(
 
 
 @pytest.mark.requirement("lsp:anchors:no-doubt")
-def test_a_repeated_line_is_found_again_after_lines_were_put_above_it(connect: Connect, workspace: Path) -> None:
+def test_a_repeated_line_is_found_again_after_lines_were_put_above_it(
+    connect: Connect, workspace: Path
+) -> None:
     text = "def a(x):\n    go(x)\n\n\ndef b(x):\n    go(x)\n"
     path = write(workspace, "app.py", text)
     with Audit(workspace) as audit:
@@ -294,7 +298,9 @@ def test_a_file_shows_only_so_many_findings_and_counts_the_rest(connect: Connect
 
 
 @pytest.mark.requirement("lsp:diagnostics:marginal", "lsp:settings:live")
-def test_only_confirmed_findings_show_until_the_others_are_asked_for(connect: Connect, workspace: Path) -> None:
+def test_only_confirmed_findings_show_until_the_others_are_asked_for(
+    connect: Connect, workspace: Path
+) -> None:
     path = write(workspace, "app.py", CODE)
     with Audit(workspace) as audit:
         audit.finding("app.py", 5)
@@ -384,7 +390,9 @@ def test_texts_of_other_schemes_are_taken_and_left_alone(connect: Connect, works
 
 
 @pytest.mark.requirement("lsp:notebooks:cells")
-def test_findings_in_a_notebook_show_in_its_open_cells_byte_for_byte(connect: Connect, workspace: Path) -> None:
+def test_findings_in_a_notebook_show_in_its_open_cells_byte_for_byte(
+    connect: Connect, workspace: Path
+) -> None:
     source = '{\n "cells": [\n  {\n   "source": [\n    "%matplotlib inline\\n",\n    "os.system(arg)\\n"\n   ]\n  }\n ]\n}\n'
     path = write(workspace, "book.ipynb", source)
     with Audit(workspace) as audit:

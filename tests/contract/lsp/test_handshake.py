@@ -45,7 +45,11 @@ def test_nothing_heavy_is_loaded_when_initialize_has_been_answered(connect: Conn
         (b'{"jsonrpc": "2.0", "id": 7, "method": "no/such"}', -32601, 7),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "treewright/no"}', -32601, 7),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "textDocument/hover"}', -32602, 7),
-        (b'{"jsonrpc": "2.0", "id": 7, "method": "textDocument/hover", "params": {"position": 3}}', -32602, 7),
+        (
+            b'{"jsonrpc": "2.0", "id": 7, "method": "textDocument/hover", "params": {"position": 3}}',
+            -32602,
+            7,
+        ),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "textDocument/hover", "params": [1]}', -32602, 7),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "treewright/node", "params": {"run": 3}}', -32602, 7),
         (b'{"jsonrpc": "2.0", "id": 7, "method": "treewright/node", "params": [1]}', -32602, 7),

@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO
@@ -25,12 +26,14 @@ from treewright.surfaces.lsp.features import COMMANDS, OWN_METHODS, PULL_FEATURE
 from treewright.surfaces.lsp.log import forward_logs
 from treewright.surfaces.lsp.protocol import TreewrightProtocol
 from treewright.surfaces.lsp.session import Session
-from treewright.surfaces.lsp.wire import BadFrame, StreamWriter, start_reader
+from treewright.surfaces.lsp.wire import WIRE_THREAD, BadFrame, StreamWriter, start_reader
 
 logger = logging.getLogger(__name__)
 
 PARENT_POLL_S = 1.0
 """How often it is looked whether the client's process still lives."""
+LAST_WAIT_S = 1.0
+"""How long threads that still compute may take to end before the process ends without them."""
 WORKERS = 8
 """Threads for short blocking work; none of them runs a handler or reads the wire."""
 
@@ -187,9 +190,11 @@ def serve_streams(source: BinaryIO, out: BinaryIO, parent: int) -> int:
 
 def _leave_nothing(code: int) -> None:
     """Do not let a thread that is stuck keep the process: what counts was written when it happened."""
+    until = time.monotonic() + LAST_WAIT_S
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(timeout=1.0)
+        # Even daemons: the interpreter waits for workers of executors whatever they are.
+        if thread is not threading.current_thread() and thread.name != WIRE_THREAD:
+            thread.join(timeout=max(0.0, until - time.monotonic()))
             if thread.is_alive():
                 sys.stderr.flush()
                 os._exit(code)

@@ -13,6 +13,7 @@ from typing import BinaryIO, Protocol
 
 LARGEST_FRAME = 64 * 1024 * 1024
 """Bytes of the largest message taken; an editor that opens a file of 16 MiB sends it escaped, in one message."""
+WIRE_THREAD = "wire"
 _LONGEST_HEADER = 8192
 
 
@@ -113,7 +114,7 @@ def start_reader(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> "asyncio.
             if not hand_over(frame) or frame is None:
                 return
 
-    threading.Thread(target=read, name="wire", daemon=True).start()
+    threading.Thread(target=read, name=WIRE_THREAD, daemon=True).start()
     return queue
 
 

@@ -8,8 +8,9 @@ from treewright.app.explorations import Growing
 from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.places import as_path, base_of
 from treewright.surfaces.lsp.session import Session
-from treewright.surfaces.lsp.uris import scheme_of
+from treewright.surfaces.lsp.uris import as_spelled_on_disk, scheme_of
 
+_LONGEST_PATH = 1024
 _SHARED = (
     "width",
     "depth",
@@ -25,9 +26,7 @@ _SHARED = (
 async def start(session: Session, request: m.StartRequest) -> m.GrowingResult:
     """Begin a new exploration."""
     base = base_of(session, request.base, request.root)
-    root = request.root
-    if scheme_of(root) == "file":
-        root = str(as_path(root))
+    root = await asyncio.to_thread(_root, base, request.root)
     settings = session.settings
     asked = app_request.ExplorationRequest(
         preset=request.preset,
@@ -68,6 +67,17 @@ async def stop(session: Session, request: m.StopRequest) -> m.StopResult:
     if session.room.jobs.stop(request.run):
         return m.StopResult(holder="this editor")
     return m.StopResult(holder=await asyncio.to_thread(session.app.stop, request.run, request.reason))
+
+
+def _root(base: Path, text: str) -> str:
+    """Return a root as it is spelled on the disk, when it is a path that is spelled otherwise; else as it was typed."""
+    if scheme_of(text) == "file":
+        return _text(as_path(text))
+    if text.isascii() or "\n" in text or len(text) > _LONGEST_PATH:
+        return text
+    typed = base / text
+    spelled = as_spelled_on_disk(typed)
+    return str(spelled) if spelled != typed else text
 
 
 def _drive(session: Session, growing: Growing, token: str | int | None) -> m.GrowingResult:

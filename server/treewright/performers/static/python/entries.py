@@ -183,7 +183,8 @@ def _method_entry(
             web = "django" if kind in {"django view", "REST view"} else framework
             given = frozenset({"self", "request", "form"})
             return Entry(f"{kind} `{cls.name}.{node.name}`", 3, web, given, decorators)
-    if not node.name.startswith("_") and not cls.name.startswith("_"):
+    opens = node.name in {"__init__", "__call__"} or not node.name.startswith("_")
+    if opens and not cls.name.startswith("_"):
         return Entry(f"public method `{cls.name}.{node.name}`", 1, "", frozenset({"self", "cls"}), decorators)
     return Entry("", 0, "", frozenset({"self", "cls"}), decorators)
 

@@ -94,8 +94,8 @@ def on_subscript(unit: "Unit", run: Any, node: ast.Subscript, base: Value, index
 
 def on_operation(run: Any, node: ast.BinOp, left: Value, right: Value) -> None:
     """Division by, and repetition as often as, foreign data says."""
-    if isinstance(node.op, (ast.Div, ast.FloorDiv)) and not isinstance(left.const, str):
-        if right.flows and not (isinstance(node.op, ast.Div) and (left.name or right.prefix or left.prefix)):
+    if isinstance(node.op, (ast.Div, ast.FloorDiv)):
+        if right.flows and right.name in {"int()", "float()"} and left.name != "pathlib.Path()":
             run.sink("divisor-from-input", node, "the division", run.effective(right.flows))
     elif isinstance(node.op, ast.Mult) and isinstance(left.const, (str, bytes)) and right.flows:
         run.sink("size-from-input", node, "the repetition", run.effective(right.flows))

@@ -139,6 +139,8 @@ def passed(unit: "Unit", node: ast.Call) -> None:
     for keyword in node.keywords:
         if keyword.arg:
             _judge(unit, keyword.arg, keyword.value, keyword.value)
+        if keyword.arg == "auth" and isinstance(keyword.value, ast.Tuple) and len(keyword.value.elts) == 2:
+            _judge(unit, "password", keyword.value.elts[1], keyword.value.elts[1])
     name = unit.source.dotted(node.func)
     keyed = _KEY_POSITION.get(name)
     if keyed is not None and len(node.args) > keyed:
@@ -155,6 +157,7 @@ def passed(unit: "Unit", node: ast.Call) -> None:
 
 _KEY_POSITION = {
     "jwt.encode": 1, "jwt.decode": 1, "jose.jwt.encode": 1, "jose.jwt.decode": 1, "hmac.new": 0,
+    "requests.auth.HTTPBasicAuth": 1,
     "cryptography.fernet.Fernet": 0, "Crypto.Cipher.AES.new": 0, "Cryptodome.Cipher.AES.new": 0, "Crypto.Cipher.DES.new": 0,
     "cryptography.hazmat.primitives.ciphers.algorithms.AES": 0, "itsdangerous.URLSafeTimedSerializer": 0,
     "itsdangerous.URLSafeSerializer": 0, "itsdangerous.Signer": 0, "pymysql.connect": 2, "MySQLdb.connect": 2,

@@ -18,6 +18,8 @@ COMMANDS = {
     "attack": "exploration:attack",
     "design": "exploration:design",
     "tree": "exploration:tree",
+    "search": "search:search",
+    "deliberate": "deliberate:deliberate",
     "resume": "resume:resume",
     "stop": "stop:stop",
     "runs": "runs:runs",
@@ -26,6 +28,9 @@ COMMANDS = {
     "recover": "recover:recover",
     "validate": "validate:validate",
     "cap": "cap:cap",
+    "chain": "chain:chain",
+    "models": "models:models",
+    "doctor": "doctor:doctor",
 }
 """Command to `module:object` in `treewright.surfaces.cli.commands`."""
 
@@ -60,6 +65,7 @@ def run(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with the exit class of what happened."""
     args = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in args
+    args = [argument for argument in args if argument != "--debug"]  # it may stand anywhere
     try:
         result: Any = cli.main(args=args, prog_name="treewright", standalone_mode=False)
         code = result if isinstance(result, int) else ExitClass.DONE

@@ -10,6 +10,12 @@
     if (kind) made.className = kind;
     return made;
   };
+  // Words between backquotes are shown as code; everything is set as text, nothing is parsed as markup.
+  const prose = (tag, text, kind) => {
+    const made = make(tag, undefined, kind);
+    String(text).split(/`([^`\n]+)`/).forEach((part, index) => made.append(index % 2 ? make("code", part) : part));
+    return made;
+  };
   const shown = { rows: [], selected: "0", limit: 500 };
   const colour = (node) => (node.parent === null ? "root" : node.tag ? "tagged" : node.role || "none");
 
@@ -77,9 +83,9 @@
   };
 
   const value = (content) => {
-    if (!Array.isArray(content)) return make("p", content);
+    if (!Array.isArray(content)) return prose("p", content);
     const list = make("ul");
-    content.forEach((item) => list.append(make("li", item)));
+    content.forEach((item) => list.append(prose("li", item)));
     return list;
   };
   const place = (citation) => citation.kind === "url" ? citation.url : citation.kind === "command" ? "$ " + citation.command : citation.path + (citation.start ? ":" + citation.start + (citation.end > citation.start ? "-" + citation.end : "") : "");
@@ -88,7 +94,7 @@
     shown.selected = id;
     const node = nodes.get(id);
     const main = at("node");
-    main.replaceChildren(make("h2", `${node.id} ${node.parent === null ? "" : node.state}`), make("p", node.statement));
+    main.replaceChildren(make("h2", `${node.id} ${node.parent === null ? "" : node.state}`), prose("p", node.statement));
     const facts = [];
     if (node.sum) facts.push(Object.entries(node.scores).map(([k, v]) => `${k} ${v}`).join("  ") + `  sum ${node.sum}`);
     if (node.position) facts.push(node.position);

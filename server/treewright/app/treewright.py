@@ -9,12 +9,14 @@ from treewright.app import runs as looking
 from treewright.app.context import Context
 from treewright.app.explorations import Growing
 from treewright.app.request import ExplorationRequest, ResumeRequest
+from treewright.app.search_request import SearchRequest, SearchResumeRequest
 from treewright.app.validation import ValidationReport
 from treewright.presets.loader import PresetSummary, list_presets
 from treewright.store.cap import CapAnswer
 from treewright.store.index import IndexEntry
 
 if TYPE_CHECKING:
+    from treewright.app.search_drive import Searching
     from treewright.models.provider import EditorCall
 
 
@@ -46,6 +48,24 @@ class Treewright:
     def resume(self, request: ResumeRequest) -> Growing:
         """Open a run to go on with; `drive` it then. See `explorations.resume`."""
         return explorations.resume(self.context, request)
+
+    def search(self, request: SearchRequest) -> "Searching":
+        """Prepare a code-branch search; `drive` it then. Raises before anything is written, see `searches.start`."""
+        from treewright.app import searches
+
+        return searches.start(self.context, request)
+
+    def resume_search(self, request: SearchResumeRequest) -> "Searching":
+        """Open a search to go on with; `drive` it then. See `searches.resume`."""
+        from treewright.app import searches
+
+        return searches.resume(self.context, request)
+
+    def apply_search(self, run: str) -> Path:
+        """Write a search's verified program to the file it started from. See `searches.apply`."""
+        from treewright.app import searches
+
+        return searches.apply(self.context, run)
 
     def stop(self, run: str, reason: str = "") -> str:
         """Ask whoever drives a run to stop it, and return who that is. See `runs.stop_run`."""

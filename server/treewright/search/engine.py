@@ -21,6 +21,7 @@ from treewright.search.events import (
     SearchConcluded,
     SearchEvent,
     SearchHalted,
+    SearchReopened,
     SearchStarted,
     TaskFinished,
 )
@@ -97,7 +98,7 @@ class SearchEngine:
         """Take the spend cap's answer to a draft or revise task; a refusal halts what was not started."""
         before = len(self.events)
         if isinstance(answer, Reserved):
-            if task_id not in self.state.admitted:
+            if task_id not in self.state.reservations:
                 self._take(
                     ReservationMade(
                         task_id=task_id,
@@ -129,6 +130,21 @@ class SearchEngine:
         """Start nothing more, and conclude with what is there (time limit, cancelled)."""
         before = len(self.events)
         self._halt(reason, message)
+        return self._since(before)
+
+    def conclude(self) -> tuple[SearchEvent, ...]:
+        """End a search that was halted, with what is there, although results are still out: they will not come."""
+        before = len(self.events)
+        if not self.done and self.state.halted is not None:
+            self._conclude()
+        return self._since(before)
+
+    def reopen(self, settings: SearchSettings) -> tuple[SearchEvent, ...]:
+        """Go on with a search that halted or found nothing, under other bounds; one that is verified stays as it is."""
+        before = len(self.events)
+        if not self.state.verified and (self.done or settings != self.state.settings):
+            self._take(SearchReopened(settings=settings))
+            self._conclude_when_done()
         return self._since(before)
 
     def submit(self, result: Result) -> tuple[SearchEvent, ...]:
@@ -273,6 +289,9 @@ class SearchEngine:
     def _conclude_when_done(self) -> None:
         if self.done or not self.events or self.ready() or self._waiting():
             return
+        self._conclude()
+
+    def _conclude(self) -> None:
         state = self.state
         checks = visible(state.plan).checks
         branches = state.distinct()

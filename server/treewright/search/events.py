@@ -146,6 +146,17 @@ class SearchConcluded(_Event):
     advice: tuple[str, ...] = ()
 
 
+class SearchReopened(_Event):
+    """A search that had halted, or ended without a verified program, goes on: with another cap, or more candidates.
+
+    Attributes:
+        settings: the bounds that hold from here on.
+    """
+
+    kind: Literal["search_reopened"] = "search_reopened"
+    settings: SearchSettings
+
+
 SearchEvent = Annotated[
     SearchStarted
     | ReservationMade
@@ -155,6 +166,7 @@ SearchEvent = Annotated[
     | TaskFinished
     | BranchExecuted
     | HoldoutMeasured
-    | SearchConcluded,
+    | SearchConcluded
+    | SearchReopened,
     Field(discriminator="kind"),
 ]

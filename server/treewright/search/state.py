@@ -16,6 +16,7 @@ from treewright.search.events import (
     SearchConcluded,
     SearchEvent,
     SearchHalted,
+    SearchReopened,
     SearchStarted,
     TaskFinished,
 )
@@ -95,7 +96,6 @@ class SearchState:
     given: tuple[str, ...] = ()
     branches: dict[str, Branch] = field(default_factory=dict)
     reservations: dict[str, ReservationMade] = field(default_factory=dict)
-    admitted: set[str] = field(default_factory=set)
     finished: dict[str, TaskFinished] = field(default_factory=dict)
     spend_usd: float = 0.0
     halted: HaltReason | None = None
@@ -111,7 +111,6 @@ class SearchState:
                 self.settings, self.given = event.settings, event.given
             case ReservationMade():
                 self.reservations[event.task_id] = event
-                self.admitted.add(event.task_id)
             case ReservationSettled():
                 self.reservations.pop(event.task_id, None)
                 self.spend_usd += event.charged_usd
@@ -128,6 +127,10 @@ class SearchState:
                 self.holdout = event
             case SearchConcluded():
                 self.concluded = event
+            case SearchReopened():
+                self.settings = event.settings
+                self.halted, self.halt_message = None, ""
+                self.concluded, self.holdout = None, None
 
     def _propose(self, event: CandidateProposed) -> None:
         parent = self.branches.get(event.parent or "")

@@ -1,0 +1,426 @@
+"""Driving a search: ready tasks to kernels, edits and models, each result durable the moment it is there."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from treewright.app.context import Context
+from treewright.app.request import Notice
+from treewright.app.search_hosts import SearchHosts
+from treewright.app.search_outputs import write_outputs
+from treewright.app.search_spend import LedgerCap
+from treewright.app.search_store import SearchWriter, entry_of_search, status_of
+from treewright.app.search_tracer import find_tracer
+from treewright.data.codes import ExitClass
+from treewright.errors import KernelError
+from treewright.performers.search_model import Asked, SearchModel
+from treewright.search.drive import perform_mutation
+from treewright.search.engine import SearchEngine
+from treewright.search.events import SearchEvent
+from treewright.search.ports import BranchOutcome, Refused, Reserved, Trace
+from treewright.search.report import SearchReport, report
+from treewright.search.settings import SearchSettings
+from treewright.search.tasks import (
+    DraftTask,
+    Executed,
+    ExecuteTask,
+    Generated,
+    HoldoutTask,
+    Mutated,
+    MutateTask,
+    Result,
+    ReviseTask,
+    Task,
+)
+from treewright.search.trajectory import Spans
+from treewright.store.index import Index
+from treewright.store.locks import stop_requested
+
+_POLL_S = 0.2
+_ENDING_S = 1.5
+"""How long branches that are under way may take to end by themselves when the search is stopped."""
+
+_RANKING_S = 6.0
+"""The same at a time limit: repair by edits may have passing programs to rank."""
+
+SearchListener = Callable[[tuple[SearchEvent, ...], SearchEngine], None]
+Found = tuple[Task, Result | Asked | None]
+
+
+@dataclass(slots=True)
+class SearchOutcome:
+    """How driving a search ended.
+
+    Attributes:
+        run: its id.
+        folder: where it is.
+        status: `verified`, `best_so_far`, `spend_cap_reached`, `stopped` or `paused`.
+        reason: why it stopped or paused; may be empty.
+        report: what was found.
+        outputs: names of the files written, most important first.
+        notices: what the user should know.
+    """
+
+    run: str
+    folder: Path
+    status: str
+    reason: str
+    report: SearchReport
+    outputs: list[str] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+
+    @property
+    def exit(self) -> ExitClass:
+        """The exit class: 0 verified, 1 best so far, others as for every command (contract: search, 6)."""
+        if self.status == "verified":
+            return ExitClass.DONE
+        if self.status == "stopped":
+            return ExitClass.INTERRUPTED
+        if self.status == "paused":
+            return ExitClass.MODEL
+        if self.report.chosen is None and self.report.halted and self.report.reason != "timeout":
+            return ExitClass.REFUSED
+        return ExitClass.NOT_AS_ASKED
+
+
+class Searching:
+    """A search that is open for writing, ready to be driven."""
+
+    def __init__(
+        self,
+        context: Context,
+        writer: SearchWriter,
+        engine: SearchEngine,
+        hosts: SearchHosts,
+        index: Index,
+        *,
+        model: SearchModel | None,
+        cap: LedgerCap,
+        notices: list[Notice],
+        time_limit_s: float | None,
+        workers: int,
+    ) -> None:
+        """Take over an open search; use `searches.start` or `searches.resume`."""
+        self.context = context
+        self.writer = writer
+        self.engine = engine
+        self.notices = notices
+        self._hosts = hosts
+        self._index = index
+        self._model = model
+        self._cap = cap
+        self._time_limit = time_limit_s
+        self._workers = workers
+        self._spans = Spans(find_tracer(context.environ))
+        self._in_flight: dict[str, asyncio.Task[Found]] = {}
+        self._cancel: dict[str, asyncio.Event] = {}
+        self._held: dict[int, Found] = {}
+        self._stopping = False
+        self._no_more = False
+        self._why = ""
+        self._listener: SearchListener | None = None
+        self._fault: KernelError | None = None
+        self._began = time.monotonic()
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.engine.state.run
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return self.writer.folder
+
+    def pick_up(self, settings: SearchSettings) -> None:
+        """Go on where the journal ends: charge what was cut off, hand in answers that were kept, reopen what halted.
+
+        Args:
+            settings: the bounds that hold from here on.
+        """
+        for answer in list(self.writer.logged.answers.values()):
+            if answer.task_id in self.engine.state.reservations:
+                self._commit((*self._cap.charge(self.engine, answer), *self.engine.submit(answer)))
+            elif answer.task_id not in self.engine.state.finished:
+                self._commit(self.engine.submit(answer))
+        self._commit(self._cap.charge_lost(self.engine))
+        self._commit(self.engine.reopen(settings))
+
+    def stop(self) -> None:
+        """Ask the search to stop; everything found so far is kept."""
+        self._stopping = True
+        self._why = self._why or "cancelled"
+
+    def close(self) -> None:
+        """Give up a search that is not going to be driven."""
+        self._hosts.close()
+        self.writer.close()
+
+    async def drive(self, listener: SearchListener | None = None) -> SearchOutcome:
+        """Search until it ends, is stopped or pauses; then write its outputs and close it.
+
+        Raises:
+            KernelError: `search_pytest_missing`; E052 when no branch could be executed at all. What was found stays.
+            StoreError: the disk refused; everything acknowledged is kept.
+        """
+        self._listener = listener
+        self._began = time.monotonic()
+        for event in self.engine.events:
+            self._spans.take(event)
+        try:
+            self._indexed(driven=True)
+            await self._loop()
+        finally:
+            # Kernels first: whatever still computes in one ends, and no thread waits for it.
+            await asyncio.shield(asyncio.to_thread(self._hosts.close))
+            await asyncio.shield(self._release())
+            outcome = await asyncio.shield(asyncio.to_thread(self._finish))
+        if self._fault is not None:
+            raise self._fault
+        _refuse_all_lost(self.engine)
+        return outcome
+
+    # --- the loop ---
+
+    async def _loop(self) -> None:
+        until = self._began + self._time_limit if self._time_limit is not None else None
+        while not self.engine.done and self._fault is None:
+            if stop_requested(self.folder):
+                self.stop()
+            if self._stopping:
+                break
+            if until is not None and time.monotonic() >= until:
+                await self._wind_up(_RANKING_S)
+                self._commit(self.engine.halt("timeout", "the time limit was reached"))
+                break
+            await self._start_ready(until)
+            if not self._in_flight:
+                break
+            await self._collect()
+            if self.engine.state.verified and not self.engine.state.settings.exhaustive:
+                await self._end_the_rest()
+        await self._wind_up(_ENDING_S)
+        if self.engine.state.halted is not None:
+            self._commit(self.engine.conclude())
+
+    async def _start_ready(self, until: float | None) -> None:
+        for task in self.engine.ready():
+            held = isinstance(task, ExecuteTask) and _order(task.branch_id) in self._held
+            if held or task.id in self._in_flight or not self._room_for(task):
+                continue
+            if isinstance(task, DraftTask | ReviseTask) and not self._reserve(task):
+                return
+            self._launch(task, until)
+
+    def _room_for(self, task: Task) -> bool:
+        kinds = [name.partition(":")[0] for name in self._in_flight]
+        if isinstance(task, DraftTask | ReviseTask):
+            limit = self._model.provider.info.concurrency if self._model else 1
+            return sum(kind in ("draft", "revise") for kind in kinds) < limit
+        if isinstance(task, MutateTask):
+            return not any(kind in ("mutate", "execute", "holdout") for kind in kinds)
+        return sum(kind in ("mutate", "execute", "holdout") for kind in kinds) < self._workers
+
+    def _reserve(self, task: DraftTask | ReviseTask) -> bool:
+        """Hold the worst case of a call before it is sent; a refusal halts the search."""
+        estimate = self._model.worst_case_usd(task) if self._model else 0.0
+        answer: Reserved | Refused = self._cap.reserve(self.run, estimate)
+        self._commit(self.engine.reserved(task.id, answer))
+        return isinstance(answer, Reserved)
+
+    def _launch(self, task: Task, until: float | None) -> None:
+        cancel = self._cancel[task.id] = asyncio.Event()
+        self._in_flight[task.id] = asyncio.ensure_future(self._perform(task, cancel, until))
+
+    async def _perform(self, task: Task, cancel: asyncio.Event, until: float | None) -> Found:
+        left = None if until is None else max(0.05, until - time.monotonic())
+        if isinstance(task, DraftTask | ReviseTask):
+            return task, await self._ask(task, cancel, left)
+        try:
+            if isinstance(task, MutateTask):
+                return task, await asyncio.to_thread(self._mutate, task, cancel, left)
+            return task, await asyncio.to_thread(self._execute, task, left)
+        except KernelError as fault:
+            if not (cancel.is_set() or self._no_more):
+                self._fault = self._fault or fault
+            return task, None
+
+    async def _ask(
+        self, task: DraftTask | ReviseTask, cancel: asyncio.Event, left: float | None
+    ) -> Asked | None:
+        if self._model is None:
+            return Asked(Generated(task_id=task.id, failed=True, message="no model is configured"))
+        timer = None
+        if left is not None:
+            timer = asyncio.get_running_loop().call_later(left, cancel.set)
+        try:
+            return await self._model.complete(task, cancel)
+        finally:
+            if timer is not None:
+                timer.cancel()
+
+    def _mutate(self, task: MutateTask, cancel: asyncio.Event, left: float | None) -> Result:
+        if left is not None:
+            task = task.model_copy(update={"seconds": min(task.seconds, left)})
+        return perform_mutation(task, self._hosts, self._hosts, time.monotonic, cancel.is_set)
+
+    def _execute(self, task: ExecuteTask | HoldoutTask, left: float | None) -> Result:
+        plan = task.plan
+        if left is not None:
+            plan = plan.model_copy(update={"per_branch_timeout_s": min(plan.per_branch_timeout_s, left)})
+        return Executed(task_id=task.id, trace=self._hosts.run_branch(task.program, plan))
+
+    # --- results ---
+
+    async def _collect(self) -> None:
+        done, _ = await asyncio.wait(
+            self._in_flight.values(), timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED
+        )
+        for future in done:
+            self._arrived(*future.result())
+
+    def _arrived(self, task: Task, found: Result | Asked | None) -> None:
+        """Take a result; branches in the order of their generation, so that speed does not decide who is first."""
+        self._in_flight.pop(task.id, None)
+        self._cancel.pop(task.id, None)
+        if isinstance(task, ExecuteTask):
+            self._held[_order(task.branch_id)] = (task, found)
+        else:
+            self._take(found)
+        running = [_order(name.partition(":")[2]) for name in self._in_flight if name.startswith("execute:")]
+        for order in sorted(self._held):
+            if not running or order < min(running):
+                self._take(self._held.pop(order)[1])
+
+    def _take(self, found: Result | Asked | None) -> None:
+        if isinstance(found, Asked):
+            self._settle(found)
+        elif found is not None and not (self._no_more and _cut_short(found, self._stopping)):
+            self._commit(self.engine.submit(found))
+
+    def _settle(self, asked: Asked) -> None:
+        """Keep an answer, charge it, and hand it in; what the whole search must wait for pauses it."""
+        result = asked.result
+        if not asked.pauses:
+            self.writer.answer(result)
+        events = self._cap.charge(self.engine, result)
+        if asked.pauses:
+            self._commit(events)
+            self._stopping, self._why = True, f"paused: {asked.pauses}"
+        else:
+            self._commit((*events, *self.engine.submit(result)))
+
+    def _commit(self, events: tuple[SearchEvent, ...]) -> None:
+        if not events:
+            return
+        self.writer.events(events)
+        for event in events:
+            self._spans.take(event)
+        if self._listener is not None:
+            self._listener(events, self.engine)
+
+    async def _end_the_rest(self) -> None:
+        """A branch passed everything: calls that are still out are ended and settled, the rest is left alone."""
+        for name, cancel in self._cancel.items():
+            if name.partition(":")[0] in ("draft", "revise", "mutate"):
+                cancel.set()
+        calls = {name: one for name, one in self._in_flight.items() if name.startswith(("draft:", "revise:"))}
+        if calls:
+            await asyncio.wait(calls.values())
+            for one in calls.values():
+                self._arrived(*one.result())
+
+    async def _wind_up(self, seconds: float) -> None:
+        """End what is in flight: settle calls, give branches a moment, then take their kernels away."""
+        self._no_more = True
+        for cancel in self._cancel.values():
+            cancel.set()
+        waiting = [one for name, one in self._in_flight.items() if name.startswith(("draft:", "revise:"))]
+        if self._in_flight:
+            await asyncio.wait(self._in_flight.values(), timeout=seconds)
+        for one in list(self._in_flight.values()):
+            if one.done():
+                self._arrived(*one.result())
+        if self._in_flight:
+            await asyncio.to_thread(self._hosts.close)
+            await asyncio.wait(
+                [one for one in waiting if not one.done()] or self._in_flight.values(), timeout=10
+            )
+            for one in list(self._in_flight.values()):
+                if one.done():
+                    self._arrived(*one.result())
+        for order in sorted(self._held):
+            self._take(self._held.pop(order)[1])
+
+    # --- the end ---
+
+    async def _release(self) -> None:
+        if self._model is not None:
+            with contextlib.suppress(OSError):
+                await self._model.close()
+
+    def _finish(self) -> SearchOutcome:
+        seconds = time.monotonic() - self._began
+        engine = self.engine
+        try:
+            self._spans.close(engine.state, seconds * 1000)
+            if not engine.done:
+                why = self._why or (f"paused: {self._fault}" if self._fault else "cancelled")
+                self.writer.stopped(why, seconds)
+            else:
+                self.writer.stopped("", seconds)
+            found = best_so_far(self.writer.logged.events, self.writer.logged.seconds)
+            status = status_of(self.writer.logged, driven=False)
+            reason = self.writer.logged.stopped.removeprefix("paused: ")
+            outputs = write_outputs(self.folder, found, engine.state)
+            self._indexed(driven=False)
+            return SearchOutcome(self.run, self.folder, status, reason, found, outputs, self.notices)
+        finally:
+            self.writer.close()
+
+    def _indexed(self, *, driven: bool) -> None:
+        entry = entry_of_search(self.writer.logged, driven=driven)
+        if entry is not None:
+            self._index.put(entry)
+
+
+def best_so_far(events: list[SearchEvent], seconds: float) -> SearchReport:
+    """Report a search, also one that has not ended: as if it were halted here."""
+    engine = SearchEngine(events)
+    if not engine.done:
+        engine.halt("cancelled", "it was stopped")
+        engine.conclude()
+    return report(engine.state, round(seconds, 3))
+
+
+def _order(branch_id: str) -> int:
+    return int(branch_id[1:])
+
+
+def _cut_short(found: Result, stopping: bool) -> bool:
+    """Tell whether a result says nothing, because we ended its kernel or its repair: the task is done again later."""
+    if isinstance(found, Executed):
+        return _lost(found.trace)
+    return stopping and isinstance(found, Mutated) and not found.passing
+
+
+def _lost(trace: Trace) -> bool:
+    return trace.outcome is BranchOutcome.KERNEL_LOST
+
+
+def _refuse_all_lost(engine: SearchEngine) -> None:
+    """Kernels that give nothing at all are no result (contract: search, 7).
+
+    Raises:
+        KernelError: E052.
+    """
+    traces = [one.trace for one in engine.state.distinct() if one.trace is not None]
+    if traces and all(_lost(one) for one in traces):
+        raise KernelError(
+            "E052",
+            f"No branch could be executed: {traces[-1].message or 'every kernel was lost'}.",
+            "`treewright doctor` tells what is missing.",
+        )

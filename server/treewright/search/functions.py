@@ -1,0 +1,46 @@
+"""Looks functions up in a program's text."""
+
+import ast
+
+
+def defines(program: str, name: str) -> bool:
+    """Tell whether a program defines a function or, with dots, a method or nested class.
+
+    Args:
+        program: source text that parses.
+        name: `function` or `Class.method`; a name that is assigned (a lambda, an alias) counts too.
+    """
+    body: list[ast.stmt] = ast.parse(program).body
+    parts = name.split(".")
+    for number, part in enumerate(parts):
+        found = next((one for one in _within(body) if _names(one, part)), None)
+        if found is None:
+            return False
+        if number < len(parts) - 1:
+            if not isinstance(found, ast.ClassDef):
+                return False
+            body = found.body
+    return True
+
+
+def _within(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements of a block, and those of the blocks of its conditions: a function may be defined by version."""
+    found = list(body)
+    for one in body:
+        if isinstance(one, ast.If | ast.Try | ast.With):
+            found += _within(one.body)
+            found += _within(getattr(one, "orelse", []))
+    return found
+
+
+def _names(node: ast.stmt, name: str) -> bool:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return node.name == name
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)

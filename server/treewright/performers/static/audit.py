@@ -182,7 +182,10 @@ def judged(sources: Sources, facts: dict[str, FileFacts], lines: Lines | None = 
     """
 
     def setting(file: FileFacts) -> Setting:
-        return Setting(sources.libraries.get(file.path, False), file.is_test)
+        library = sources.libraries.get(file.path, False)
+        return Setting(library, file.is_test, snippet=not library and _alone(file, imported))
+
+    imported = {name for file in facts.values() for _, name, _ in file.imports}
 
     reporter = Reporter(Linker(Project.of(facts)), lines or sources.lines, rules(), setting)
     findings: list[Finding] = []
@@ -195,6 +198,16 @@ def judged(sources: Sources, facts: dict[str, FileFacts], lines: Lines | None = 
             reporter.of_match(file, symbol_at(file, match.place.line), match) for match in file.matches
         )
     return settle(findings)
+
+
+_SNIPPET_LINES = 80
+
+
+def _alone(file: FileFacts, imported: set[str]) -> bool:
+    """A short file without entry points of its own that no other file of the project imports."""
+    if file.lines > _SNIPPET_LINES or any(function.entry_strength > 1 for function in file.functions):
+        return False
+    return not any(name == file.module or name.startswith(file.module + ".") for name in imported)
 
 
 def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding]) -> None:

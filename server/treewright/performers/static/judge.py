@@ -19,11 +19,15 @@ class Setting:
 
     library: bool
     test: bool
+    snippet: bool = False
+    """A short file that stands alone: nothing in the project says who calls its functions, so anybody does."""
 
     @property
     def name(self) -> str:
-        """`test`, `library` or `program`."""
-        return "test" if self.test else "library" if self.library else "program"
+        """`test`, `library`, `snippet` or `program`."""
+        if self.test:
+            return "test"
+        return "library" if self.library else "snippet" if self.snippet else "program"
 
 
 @cache
@@ -41,7 +45,8 @@ def flow_scores(rule: Rule, strength: int, setting: Setting, fixability: int, st
     table = scoring()
     group = "hard" if rule.kind in table["hard_kinds"] else "soft"
     reach = "stored" if stored else REACH[strength]
-    reproducibility, likelihood = table["flow"][group][setting.name][reach]
+    rows = table["flow"][group]
+    reproducibility, likelihood = rows.get(setting.name, rows["program"])[reach]
     return Scores(rule.severity, 3, min(reproducibility, rule.reproducibility), fixability, likelihood)
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from treewright.performers.static.facts import FileFacts, FunctionFacts, Match, Place, SinkHit
 from treewright.performers.static.finding import Edit, Finding, FlowStep, Mitigation, Quote, Scores
@@ -48,6 +49,10 @@ class Reporter:
         if not open_ones and chosen.strength < (2 if setting.library else 1):
             return None
         stored = chosen.strength == 1 and chosen.kind == "source"
+        if setting.snippet and rule.kind == "path" and ("composed", "yes") not in hit.facts:
+            setting = replace(
+                setting, snippet=False
+            )  # opening what the caller names is what such a function is for
         mitigations = [] if open_ones else self._mitigations(facts, hit, chosen, rule)
         finding = self._base(facts, function.name, rule, hit.place, hit.what, dict(hit.facts), chosen)
         finding.exploit_path = self._path(facts, hit, chosen, rule)
@@ -146,16 +151,12 @@ class Reporter:
         return Mitigation(self.quote(held.path, held.mark.line), "guard", held.mark.why)
 
     def _threat(self, origin: Origin, setting: Setting) -> str:
-        where = {"test": "a test", "library": "a package that other code imports", "program": "a program"}[
-            setting.name
-        ]
+        where = _WHERE[setting.name]
         reach = {3: "over the network", 2: "from the local machine", 1: "by calling it", 0: "by no known way"}
         return f"The code is part of {where}; the value enters through the {origin.entry or 'module body'}, reached {reach[origin.strength]}."
 
     def _reach(self, facts: FileFacts, symbol: str, setting: Setting) -> str:
-        where = {"test": "a test", "library": "a package that other code imports", "program": "a program"}[
-            setting.name
-        ]
+        where = _WHERE[setting.name]
         place = "the module body, which runs on import" if symbol.endswith("<module>") else f"`{symbol}`"
         return f"The code is part of {where}; the line runs in {place} ({facts.path})."
 
@@ -176,6 +177,14 @@ class Reporter:
             *(m.quote for m in finding.mitigations),
         ]
         finding.quotes = list(dict.fromkeys(quotes))
+
+
+_WHERE = {
+    "test": "a test",
+    "library": "a package that other code imports",
+    "program": "a program",
+    "snippet": "a short file that stands alone",
+}
 
 
 class _Words(dict[str, str]):

@@ -115,8 +115,9 @@ class Calls(Evaluate):
             if not flows and not (composed and self.unit.rules[rule].opaque):
                 continue
             self.sink(
-                rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides"))
-            )
+                rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides")),
+                composed=composed,
+            )  # fmt: skip
             hit = True
         return hit
 
@@ -133,14 +134,15 @@ class Calls(Evaluate):
         return self.effective(flows), any(value.composed for value in values)
 
     def sink(self, rule: str, node: ast.AST, what: str, flows: tuple[Flow, ...], safe: str = "", *,
-             decides: bool = False) -> None:  # fmt: skip
+             decides: bool = False, composed: bool = False) -> None:  # fmt: skip
         """Record that flows reach a place where they do harm.
 
         Args:
-            decides: `safe` holds for the whole call, whatever other rows say of it.
+            composed: the text is put together from parts. decides: `safe` holds for the whole call, whatever other rows say of it.
         """
         kind = self.unit.rules[rule].kind
-        hit = SinkHit(rule, kind, self.place(node), what, flows, safe)
+        facts = (("composed", "yes"),) if composed else ()
+        hit = SinkHit(rule, kind, self.place(node), what, flows, safe, facts)
         if not any(known.rule == rule and known.place == hit.place for known in self.facts.sinks):
             self.facts.sinks.append(hit)
             return
@@ -176,7 +178,8 @@ class Calls(Evaluate):
         target = self.unit.project_callee(name)
         if target:
             return self._call_out(target, node, arguments)
-        return Value(flows, name=settled(f"{name}()") if name else "", composed=False)
+        joined = name == "os.path.join" and bool(flows) and len(arguments.positional) > 1
+        return Value(flows, name=settled(f"{name}()") if name else "", composed=joined)
 
     def _keyed_source(self, source: Value, arguments: Arguments, node: ast.Call) -> Value:
         if arguments.positional:

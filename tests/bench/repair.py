@@ -10,11 +10,13 @@ held back and only ever counted.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import multiprocessing
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from tests.unit.search.forkhost import ForkHost
 from treewright.errors import RequestError
 from treewright.search.drive import RepairOutcome, repair_program
+from treewright.search.ports import KernelHost, Screener
 from treewright.search.task import SearchTask, plan_of
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "repair"
@@ -115,20 +118,38 @@ def judged(program: str, hidden: str) -> bool:
     return done.returncode == 0
 
 
-def solve(problem: Problem, seconds: float, everything: bool = False) -> Row:
+@contextlib.contextmanager
+def hosts(kind: str) -> Iterator[tuple[KernelHost, Screener]]:
+    """What executes: `kernels` as in a search (every core, limits, boxes), `forks` bare and on one core."""
+    if kind == "forks":
+        host = ForkHost()
+        yield host, host
+        return
+    from treewright.kernels.host import choose_host
+    from treewright.kernels.screen import ForkScreener
+
+    kernel = choose_host()
+    try:
+        with ForkScreener() as screener:
+            yield kernel, screener
+    finally:
+        kernel.close()
+
+
+def solve(problem: Problem, seconds: float, everything: bool = False, kind: str = "forks") -> Row:
     """Repair one problem and judge the result."""
     task = SearchTask(
         statement="", start=problem.program, entry_point=problem.entry_point, check_sources=(problem.visible,)
     )
-    host = ForkHost()
     started = time.monotonic()
     try:
         plan = plan_of(task)
     except RequestError as error:
         return Row(problem.name, False, False, 0.0, 0, 0, False, note=error.code)
-    outcome: RepairOutcome = repair_program(
-        task.start, plan, host, host, clock=time.monotonic, seconds=seconds
-    )
+    with hosts(kind) as (host, screener):
+        outcome: RepairOutcome = repair_program(
+            task.start, plan, host, screener, clock=time.monotonic, seconds=seconds
+        )
     took = time.monotonic() - started
     if outcome.chosen is None:
         if outcome.best.complete:
@@ -156,7 +177,7 @@ def solve(problem: Problem, seconds: float, everything: bool = False) -> Row:
     return row
 
 
-def _job(arguments: tuple[Problem, float, bool]) -> Row:
+def _job(arguments: tuple[Problem, float, bool, str]) -> Row:
     return solve(*arguments)
 
 
@@ -173,6 +194,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--host", choices=("forks", "kernels"), default="forks")
     parser.add_argument("--show", action="store_true", help="print what went wrong (development half only)")
     options = parser.parse_args()
     problems = own_problems() if options.own else human_eval_pack(options.data)
@@ -189,7 +211,7 @@ def report(half: str, problems: list[Problem], options: argparse.Namespace) -> N
     """Run one half and print its figures."""
     show = options.show and half == "dev"
     with multiprocessing.Pool(options.jobs) as pool:
-        rows = pool.map(_job, [(one, options.seconds, show) for one in problems], chunksize=1)
+        rows = pool.map(_job, [(one, options.seconds, show, options.host) for one in problems], chunksize=1)
     if show:
         for row in rows:
             if not row.correct:

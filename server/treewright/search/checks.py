@@ -260,7 +260,7 @@ def _text_matches(check: Check, observed: Observation) -> bool:
 
     try:
         value = decode(observed.value)
+        got = observed.stdout + ("" if value is None else f"{value!r}\n")
     except (ValueError, TypeError, IndexError, RecursionError, OverflowError):
         return False
-    got = observed.stdout + ("" if value is None else f"{value!r}\n")
     return doctest.OutputChecker().check_output(str(check.expected), got, check.flags)

@@ -181,14 +181,13 @@ def distance(actual: Any, expected: Any) -> float:
 
 def _number_distance(actual: float, expected: float) -> float:
     try:
-        gap = abs(actual - expected)
+        gap = float(abs(actual - expected))
     except OverflowError:
         return 0.9
-    if math.isnan(gap) or math.isinf(gap):
-        return 0.9
-    return 0.05 + 0.8 * (gap / (1 + gap)) if gap < 10**12 else 0.9
+    return 0.05 + 0.8 * (gap / (1 + gap)) if gap < _FAR else 0.9
 
 
+_FAR = 1e12
 _LONG = 200
 
 
@@ -207,11 +206,19 @@ def _agreeing(left: Iterable[Any], right: Iterable[Any]) -> int:
 
 
 def _multiset_overlap(left: Sequence[Any], right: Sequence[Any]) -> int:
-    rest = [repr(item) for item in right]
+    rest = [as_text(item) for item in right]
     count = 0
     for item in left:
-        text = repr(item)
+        text = as_text(item)
         if text in rest:
             rest.remove(text)
             count += 1
     return count
+
+
+def as_text(value: Any) -> str:
+    """A value as text; a number of thousands of digits, which Python refuses to write, by its size."""
+    try:
+        return repr(value)
+    except ValueError:
+        return f"<{type(value).__name__} too long to write>"

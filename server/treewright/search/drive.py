@@ -33,6 +33,8 @@ BATCH = 48
 
 LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.02, 1.0
 _SLOW_BATCH = 8
+_TRACED_HUNG_S = 0.3
+"""A starting program that hangs shows the lines of its loop in this time, for each check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +84,12 @@ def repair_program(
         stopped: asked between batches whether to stop early.
     """
     stop = clock() + seconds
-    baseline = host.run_branch(program, plan.model_copy(update={"trace_lines": True}))
+    timed = screener.screen([program], _with_timeout(plan, MOST_TIMEOUT_S))[0]
+    each = _TRACED_HUNG_S if hung(timed) else 2.0 + 20 * timed.cpu_s
+    traced = _with_timeout(plan, each).model_copy(update={"trace_lines": True})
+    baseline = host.run_branch(program, traced)
     repair = Repair(program, plan, baseline, limits)
-    quick = _with_timeout(
-        plan, screen_timeout(screener.screen([program], _with_timeout(plan, MOST_TIMEOUT_S))[0], baseline)
-    )
+    quick = _with_timeout(plan, screen_timeout(timed, baseline))
     slow: list[Mutant] = []
     while clock() < stop and not stopped():
         mutants = repair.ask(BATCH)

@@ -9,6 +9,9 @@ from treewright.search.state import Branch, SearchState
 from treewright.search.task import held_out, visible
 from treewright.search.tasks import DraftTask, ExecuteTask, HoldoutTask, MutateTask, ReviseTask, Task
 
+START_CHECK_S = 3.0
+"""Most seconds of one check of the starting program: one that hangs must not use up the time for its repair."""
+
 
 def ready_tasks(state: SearchState) -> list[Task]:
     """Every task that can be performed now.
@@ -43,7 +46,7 @@ def ready_tasks(state: SearchState) -> list[Task]:
 def _execute(state: SearchState, branch: Branch) -> ExecuteTask:
     plan = visible(state.plan)
     if branch.proposed.generator == "start":
-        plan = plan.model_copy(update={"trace_lines": True})
+        plan = plan.model_copy(update={"trace_lines": True, "per_check_timeout_s": START_CHECK_S})
     return ExecuteTask(id=f"execute:{branch.id}", branch_id=branch.id, program=branch.code, plan=plan)
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from treewright.search.checks import Check, CheckKind, Observation, ObservedStatus, Verdict
+from treewright.search.compare import as_text
 from treewright.search.mutate.priors import operator_hints
 from treewright.search.plain import Drained, Opaque, Subclassed, decode
 
@@ -86,6 +87,6 @@ def _sequence_relation(
         return ["shorter"]
     if len(actual) > len(expected):
         return ["longer"]
-    if Counter(map(repr, actual)) == Counter(map(repr, expected)):
+    if Counter(map(as_text, actual)) == Counter(map(as_text, expected)):
         return ["reordered"]
     return []

@@ -301,3 +301,15 @@ def test_what_a_check_expects_survives_the_journal(value: object) -> None:
     check = Check(id="c1", kind=CheckKind.VALUE, source="", evaluate="f()", expected=value)
     back = Check.model_validate_json(check.model_dump_json())
     assert back == check and equal(back.expected, value)
+
+
+@pytest.mark.requirement("search:compare:rules")
+def test_enormous_numbers_are_compared_and_shown_without_a_fault() -> None:
+    huge = 7**100_000
+    assert distance(huge, 1) == 0.9 and distance(float("nan"), 1) == 0.9 and distance(huge, 1.5) == 0.9
+    assert 0 < distance([huge, 1], [1, huge]) < 1 and not equal(huge, 1.0, rel=0.5)
+    (check,) = checks_in("assert f(1) == [1, 2]")
+    seen = Observation(check_id=check.id, status=ObservedStatus.VALUE, value=encode([2, huge]))
+    assert not judge(check, seen).passed
+    shown = check.model_copy(update={"kind": CheckKind.TEXT, "expected": "1\n"})
+    assert not judge(shown, seen).passed

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 METHOD = "treewright/model/complete"
 
 
-def editor_call(session: "Session") -> "EditorCall":
-    """Return the call that `EditorProvider` makes; bound to the loop it is made on."""
-    home = asyncio.get_running_loop()
+def editor_call(session: "Session", home: asyncio.AbstractEventLoop) -> "EditorCall":
+    """Return the call that `EditorProvider` makes, from any thread.
+
+    Args:
+        session: whose client is asked.
+        home: the loop that the session lives on.
+    """
 
     async def call(request: Mapping[str, Any]) -> Mapping[str, Any]:
         asked = ModelCompleteRequest.model_validate(dict(request))

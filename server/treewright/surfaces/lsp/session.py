@@ -53,11 +53,13 @@ class Session:
         self.cancels: dict[str | int, Callable[[], Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._room: EngineRoom | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     # the handshake
 
     def initialize(self, params: types.InitializeParams) -> None:
         """Take what the client says of itself; runs before the capabilities are put together."""
+        self._loop = asyncio.get_running_loop()
         self.capabilities = params.capabilities
         encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
         self.documents.units = _units(str(getattr(encoding, "value", encoding)))
@@ -110,10 +112,10 @@ class Session:
         from treewright.app.treewright import Treewright
 
         bridge = None
-        if self.settings.editor_model:
+        if self.settings.editor_model and self._loop is not None:
             from treewright.surfaces.lsp.model_bridge import editor_call
 
-            bridge = editor_call(self)
+            bridge = editor_call(self, self._loop)  # this may be a worker's thread
         return Treewright("lsp", ask_editor=bridge, keys=self.keys)
 
     def renew_app(self) -> None:

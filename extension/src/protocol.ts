@@ -518,6 +518,7 @@ export interface ModelError {
   message: string;
 }
 
+/** What the editor's model answered, or its error; `finishReason` as the editor names it. */
 export interface ModelCompleteResult {
   text?: string;
   finishReason?: string | null;

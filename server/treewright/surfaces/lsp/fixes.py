@@ -173,8 +173,8 @@ def _text_edit(edit: Edit, first: int, index: LineIndex, units: Units) -> dict[s
     new = ending.join(split_lines(edit.new))
     if old and not old.endswith(("\n", "\r")):
         new = new.removesuffix(ending)  # the last line has no end, and gets none
-    same = _shared(old, new)
-    behind = _shared(old[same:][::-1], new[same:][::-1])
+    same = _shared(old, new, "\r\n")
+    behind = _shared(old[same:][::-1], new[same:][::-1], "\n\r")
     low, high = start + same, end - behind
     return {
         "range": {"start": _position(low, index, units), "end": _position(high, index, units)},
@@ -182,14 +182,20 @@ def _text_edit(edit: Edit, first: int, index: LineIndex, units: Units) -> dict[s
     }
 
 
-def _shared(one: str, other: str) -> int:
-    """Return how many characters two texts share at their start, never half of a line end."""
+def _shared(one: str, other: str, line_end: str) -> int:
+    """Return how many characters two texts share at their start, never half of a line end.
+
+    Args:
+        one, other: the texts; both reversed to look from their ends.
+        line_end: CR and LF in the order in which the texts have them.
+    """
     count = 0
     for left, right in zip(one, other, strict=False):
         if left != right:
             break
         count += 1
-    if count and "\r" in (one[count - 1], other[count - 1]):
+    first, second = line_end
+    if count and one[count - 1] == first and second in (one[count : count + 1], other[count : count + 1]):
         count -= 1
     return count
 

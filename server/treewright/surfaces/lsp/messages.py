@@ -648,6 +648,8 @@ class ModelError(Message):
 
 
 class ModelCompleteResult(Message):
+    """What the editor's model answered, or its error; `finishReason` as the editor names it."""
+
     text: str = ""
     finish_reason: str | None = None
     prompt_tokens: int | None = None

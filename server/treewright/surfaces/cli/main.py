@@ -30,6 +30,7 @@ COMMANDS = {
     "chain": "chain:chain",
     "models": "models:models",
     "doctor": "doctor:doctor",
+    "lsp": "lsp:lsp",
 }
 """Command to `module:object` in `treewright.surfaces.cli.commands`."""
 

@@ -4,17 +4,31 @@ from pathlib import Path
 
 from treewright.errors import StoreError
 from treewright.store.index import IndexEntry
-from treewright.store.run_folder import RunReader
+from treewright.store.run_folder import JOURNAL, RunReader
 from treewright.tree.fold import Tree
 
 
 def describe_run(folder: Path) -> IndexEntry | None:
     """Return a run's index entry, or None when the folder holds no run that can be read."""
+    if is_search(folder):
+        from treewright.app.search_store import describe_search
+
+        return describe_search(folder)
     try:
         reader = RunReader(folder)
     except (StoreError, OSError):
         return None
     return entry_of(folder, reader.tree)
+
+
+def is_search(folder: Path) -> bool:
+    """Tell whether a folder holds a code-branch search, by the first line of its journal."""
+    try:
+        with (folder / JOURNAL).open("rb") as stream:
+            head = stream.readline(256)
+    except OSError:
+        return False
+    return b'"event":{"opened":' in head
 
 
 def entry_of(folder: Path, tree: Tree, updated: str = "") -> IndexEntry | None:

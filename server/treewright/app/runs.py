@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from treewright.app.context import Context, utc_now
-from treewright.app.describe import describe_run
+from treewright.app.describe import describe_run, is_search
 from treewright.app.materials import load_for
 from treewright.errors import RunError
 from treewright.explore.reports.document import node_json, run_json
@@ -20,6 +20,8 @@ from treewright.store.locks import request_stop, run_holder
 from treewright.store.paths import OUTPUT_FOLDER
 from treewright.store.recover import recover_run
 from treewright.store.run_folder import JOURNAL, RunReader
+from treewright.tree.run import RunKind
+from treewright.workspace.decode import Unreadable, read_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,10 @@ class RunView:
         self.folder = find_run(context, reference, configuration).folder
         self.reader = RunReader(self.folder)
         started = self.reader.tree.started
+        if started is None and is_search(self.folder):
+            raise RunError(
+                "not_an_exploration", "This run is a code-branch search.", "`treewright show` shows it."
+            )
         if started is None:
             raise RunError("run_empty", "This run was cut off before it began.", "Start it again.")
         self.preset: Preset = load_for(started, configuration.root.folder).materials.preset
@@ -133,7 +139,11 @@ class RunView:
         return "".join(sarif(self.reader.tree, self.preset, self.reader))
 
     def report(self) -> str:
-        """Return the report as it stands now."""
+        """Return the report as it stands now; a chain's is the one that it wrote."""
+        started = self.reader.tree.started
+        if started is not None and started.kind is RunKind.CHAIN:
+            read = read_source(self.folder / "CHAIN_REPORT.md")
+            return "" if isinstance(read, Unreadable) else read.text
         return "".join(report(self.reader.tree, self.preset, self.reader))
 
     def _node(self, node: str) -> Any:
@@ -155,7 +165,7 @@ def stop_run(context: Context, reference: str, reason: str = "") -> str:
         RunError: `run_not_found`, or `run_idle` when nobody drives it.
     """
     folder = find_run(context, reference).folder
-    holder = run_holder(folder)
+    holder = run_holder(folder) if folder.is_dir() else None
     if holder is None:
         raise RunError("run_idle", "Nobody drives this run at the moment.", "Nothing has to be stopped.")
     request_stop(folder, context.surface, reason)

@@ -149,6 +149,10 @@ class Searching:
         self._commit(self._cap.charge_lost(self.engine))
         self._commit(self.engine.reopen(settings))
 
+    def offer(self, code: str) -> None:
+        """Hand a program in."""
+        self._commit(self.engine.offer(code))
+
     def stop(self) -> None:
         """Ask the search to stop; everything found so far is kept."""
         self._stopping = True

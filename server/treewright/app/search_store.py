@@ -76,16 +76,6 @@ class Logged:
         return state
 
 
-def is_search(folder: Path) -> bool:
-    """Tell whether a folder holds a search, by the first line of its journal."""
-    try:
-        with (folder / JOURNAL).open("rb") as stream:
-            head = stream.readline(256)
-    except OSError:
-        return False
-    return b'"event":{"opened":' in head
-
-
 def read_search(folder: Path) -> Logged:
     """Read a search's journal, without a lock.
 

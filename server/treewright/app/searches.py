@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from treewright.app.context import Context, new_run_id
+from treewright.app.describe import is_search
 from treewright.app.providers import open_provider, refuse_unknown_price
 from treewright.app.request import Notice
 from treewright.app.runs import find_run
@@ -19,7 +20,7 @@ from treewright.app.search_sources import (
     read_program,
 )
 from treewright.app.search_spend import LedgerCap
-from treewright.app.search_store import Logged, SearchWriter, is_search, read_search
+from treewright.app.search_store import Logged, SearchWriter, read_search
 from treewright.errors import CapError, RequestError, RunError
 from treewright.performers.search_model import SearchModel
 from treewright.search.engine import SearchEngine
@@ -159,6 +160,21 @@ def resume(context: Context, request: SearchResumeRequest) -> Searching:
         if hosts is not None:
             hosts.close()
         writer.close()
+        raise
+    return searching
+
+
+def offer(context: Context, run: str, code: str) -> Searching:
+    """Open a search with one more program handed in; drive it then.
+
+    Raises:
+        TreewrightError: as `resume`.
+    """
+    searching = resume(context, SearchResumeRequest(run=run))
+    try:
+        searching.offer(code)
+    except BaseException:
+        searching.close()
         raise
     return searching
 

@@ -16,6 +16,8 @@ from treewright.store.cap import CapAnswer
 from treewright.store.index import IndexEntry
 
 if TYPE_CHECKING:
+    from treewright.app.chains import Chain, ChainRequest
+    from treewright.app.looking import Look
     from treewright.app.search_drive import Searching
     from treewright.models.provider import EditorCall
 
@@ -67,6 +69,21 @@ class Treewright:
 
         return searches.apply(self.context, run)
 
+    def start_chain(self, request: "ChainRequest") -> "Chain":
+        """Prepare a new chain; `drive` it then. See `chains.start_chain`."""
+        from treewright.app.chains import start_chain
+
+        return start_chain(self.context, request)
+
+    def chain_of(self, run: str, *, model: str = "", spend_cap_usd: float | None = None) -> "Chain | None":
+        """Open a chain to go on with; None when the run is no chain. See `chains.resume_chain`."""
+        from treewright.app.chains import is_chain, resume_chain
+
+        folder = looking.find_run(self.context, run).folder
+        if not is_chain(folder):
+            return None
+        return resume_chain(self.context, folder, model=model, spend_cap_usd=spend_cap_usd)
+
     def stop(self, run: str, reason: str = "") -> str:
         """Ask whoever drives a run to stop it, and return who that is. See `runs.stop_run`."""
         return looking.stop_run(self.context, run, reason)
@@ -78,6 +95,18 @@ class Treewright:
     def view(self, run: str) -> looking.RunView:
         """Open a run to look at. See `runs.RunView`."""
         return looking.RunView(self.context, run)
+
+    def look(self, run: str) -> "Look":
+        """Open a run of any kind, or a session, to look at. See `looking.look_at`."""
+        from treewright.app.looking import look_at
+
+        return look_at(self.context, run)
+
+    def kind(self, run: str) -> str:
+        """Return a run's kind: `exploration`, `search` or `deliberation`."""
+        from treewright.app.looking import kind_of
+
+        return kind_of(self.context, run)
 
     def presets(self) -> list[PresetSummary]:
         """Return the shipped presets and the user's."""

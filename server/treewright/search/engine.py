@@ -132,6 +132,17 @@ class SearchEngine:
         self._halt(reason, message)
         return self._since(before)
 
+    def offer(self, code: str) -> tuple[SearchEvent, ...]:
+        """Take a program that somebody hands in while the search goes on, or after it ended without a verified one."""
+        before = len(self.events)
+        if not self.state.verified:
+            if self.done:
+                self._take(SearchReopened(settings=self.state.settings))
+            number = sum(1 for one in self.state.branches.values() if one.proposed.generator == "given")
+            self._propose(code, "given", task_id=f"given:{number}")
+            self._conclude_when_done()
+        return self._since(before)
+
     def conclude(self) -> tuple[SearchEvent, ...]:
         """End a search that was halted, with what is there, although results are still out: they will not come."""
         before = len(self.events)

@@ -13,7 +13,7 @@ from treewright.surfaces.cli.flags import FORMATS
 @click.option("--format", "form", type=FORMATS, default="text", show_default=True)
 def report(run: str, form: str) -> None:
     """Print a run's report; it need not have ended."""
-    view = Treewright("cli").view(run)
+    view = Treewright("cli").look(run)
     if form == "json":
         click.echo(json.dumps(view.summary(), ensure_ascii=False, indent=1))
     elif form == "sarif":

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from treewright.app.request import ResumeRequest
+from treewright.app.search_request import SearchResumeRequest
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce, drive
@@ -20,6 +21,12 @@ def resume(run: str, form: str, quiet: bool, **given: Any) -> int:
     RUN is an id, the beginning of one, a folder, or `last`.
     """
     app = Treewright("cli")
+    made = app.chain_of(run, model=given["model"], spend_cap_usd=given["spend_cap_usd"])
+    if made is not None:
+        from treewright.surfaces.cli.commands.chain import drive_chain
+
+        announce(f"resumed {made.folder}", form, quiet=quiet)
+        return drive_chain(made, form, quiet=quiet)
     growing = app.resume(ResumeRequest(run=run, **given))
     picked = growing.picked_up()
     announce(
@@ -29,3 +36,15 @@ def resume(run: str, form: str, quiet: bool, **given: Any) -> int:
         quiet=quiet,
     )
     return drive(app, growing, form, quiet=quiet)
+
+
+def _search(app: Treewright, run: str, form: str, *, quiet: bool, **given: Any) -> int:
+    from treewright.surfaces.cli.commands.search import run_search
+
+    for name, value in given.items():
+        if value and name not in ("spend_cap_usd", "model"):
+            raise click.UsageError(f"--{name.replace('_', '-')} says nothing to a code-branch search.")
+    if form == "sarif":
+        raise click.UsageError("A code-branch search has no SARIF.")
+    request = SearchResumeRequest(run=run, spend_cap_usd=given["spend_cap_usd"], model=given["model"])
+    return run_search(app, app.resume_search(request), form, quiet=quiet)

@@ -13,7 +13,7 @@ from treewright.app.treewright import Treewright
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def show(run: str, node: str | None, form: str) -> None:
     """Show a run's outline, or one node whole."""
-    view = Treewright("cli").view(run)
+    view = Treewright("cli").look(run)
     if form == "json":
         shown = view.node(node) if node else view.summary()
         click.echo(json.dumps(shown, ensure_ascii=False, indent=1))

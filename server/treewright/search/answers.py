@@ -125,15 +125,72 @@ def _defined(tree: ast.Module) -> set[str]:
 
 
 def completed(code: str, start: str, entry_point: str | None) -> str:
-    """The program with what the starting program defines and the answer left out: imports and other functions."""
+    """The answer as a change of the starting program: what it does not define anew stays as it stands, comments too.
+
+    Args:
+        code: a program that parses.
+        start: the starting program; may be empty.
+        entry_point: the function under test.
+    """
     if not start.strip() or not _parses(start):
         return code
+    if spliced := _spliced(code, start):
+        return spliced
     known = _defined(ast.parse(code))
     lines = start.split("\n")
     kept = []
     for node in ast.parse(start).body:
         names = _defined(ast.Module([node], []))
         if names and not names & known and names != {entry_point}:
-            first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-            kept.append("\n".join(lines[first - 1 : node.end_lineno]))
+            kept.append(_segment(lines, node))
     return "\n".join([*kept, "", code]) if kept else code
+
+
+def _spliced(code: str, start: str) -> str:
+    """The starting program with each function, class and constant that the answer defines in its place, and what is
+    new before the first of them; empty when nothing of the start is defined anew."""
+    there: dict[str, ast.stmt] = {}
+    for node in ast.parse(start).body:
+        if name := _name(node):
+            there[name] = node
+    lines, own = code.split("\n"), start.split("\n")
+    told = {ast.unparse(node) for node in ast.parse(start).body}
+    places: dict[int, tuple[int, str]] = {}
+    new: list[str] = []
+    for node in ast.parse(code).body:
+        old = there.get(_name(node))
+        if ast.unparse(node) in told or not (_name(node) or isinstance(node, _SETTING_UP)):
+            continue
+        if old is None:
+            new.append(_segment(lines, node))
+        else:
+            places[_first(old)] = (old.end_lineno or old.lineno, _segment(lines, node))
+    if not places:
+        return ""
+    before = min(places)
+    for first, (last, text) in sorted(places.items(), reverse=True):
+        added = [*(line for part in new for line in (part, "", ""))] if first == before else []
+        own[first - 1 : last] = [*added, text]
+    spliced = "\n".join(own)
+    return spliced if _parses(spliced) else ""
+
+
+_SETTING_UP = (ast.Import, ast.ImportFrom, ast.Try)
+
+
+def _name(node: ast.stmt) -> str:
+    """The name that a top-level statement defines; empty for none or several."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id
+    return ""
+
+
+def _first(node: ast.stmt) -> int:
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+
+
+def _segment(lines: list[str], node: ast.stmt) -> str:
+    """The lines of a statement, its decorators too."""
+    return "\n".join(lines[_first(node) - 1 : node.end_lineno])

@@ -7,6 +7,7 @@ import click
 from treewright.app.request import ResumeRequest
 from treewright.app.search_request import SearchResumeRequest
 from treewright.app.treewright import Treewright
+from treewright.errors import RunError
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce, drive
 
@@ -21,6 +22,15 @@ def resume(run: str, form: str, quiet: bool, **given: Any) -> int:
     RUN is an id, the beginning of one, a folder, or `last`.
     """
     app = Treewright("cli")
+    kind = app.kind(run)
+    if kind == "search":
+        return _search(app, run, form, quiet=quiet, **given)
+    if kind == "deliberation":
+        raise RunError(
+            "not_an_exploration",
+            "This is a deliberation.",
+            f"Go on with it: treewright deliberate --session {run}",
+        )
     made = app.chain_of(run, model=given["model"], spend_cap_usd=given["spend_cap_usd"])
     if made is not None:
         from treewright.surfaces.cli.commands.chain import drive_chain

@@ -101,6 +101,7 @@ class Growing:
         self._chosen = chosen
         self._concurrency = concurrency
         self._runner: Runner | None = None
+        self._stop_asked = False
 
     @property
     def run(self) -> str:
@@ -128,7 +129,8 @@ class Growing:
         return picked_up_of(self.writer.tree)
 
     def stop(self) -> None:
-        """Ask the run to stop."""
+        """Ask the run to stop, or not to begin."""
+        self._stop_asked = True
         if self._runner:
             self._runner.stop()
 
@@ -153,6 +155,8 @@ class Growing:
             listener=_forward(self.run, folder, listener),
             keep=lambda: write_views(folder, tree, preset, self.writer),
         )
+        if self._stop_asked:
+            self._runner.stop()
         try:
             self._index()
             await self._runner.run()

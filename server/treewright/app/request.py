@@ -15,6 +15,7 @@ class ExplorationRequest(BaseModel):
         preset: a shipped name, a name in the user's presets, or a path.
         root: the topic, design prompt, or path, in the user's words.
         base: absolute folder that relative paths start from.
+        within: absolute folder above which no workspace is looked for; empty for no bound.
         out: output folder, absolute; empty for a new one in the workspace.
         width, depth, rounds, max_branches: caps; None takes the configuration's.
         spend_cap_usd: None takes the configuration's.
@@ -40,6 +41,7 @@ class ExplorationRequest(BaseModel):
     preset: str
     root: str = ""
     base: str
+    within: str = ""
     out: str = ""
     width: int | None = Field(default=None, ge=1)
     depth: int | None = Field(default=None, ge=1)

@@ -50,7 +50,7 @@ def resolve_root(preset: Preset, request: ExplorationRequest) -> ResolvedRoot:
             raise RequestError(
                 "root_empty", "There is nothing to design.", "Give a prompt, or a file that holds one."
             )
-    workspace = find_workspace(path or base)
+    workspace = find_workspace(path or base, _bound(request))
     spec = RootSpec(
         kind=preset.root_kind,
         text=text.strip(),
@@ -60,6 +60,10 @@ def resolve_root(preset: Preset, request: ExplorationRequest) -> ResolvedRoot:
     )
     title = text.strip() or workspace.name or "project"
     return ResolvedRoot(spec, workspace, title, text)
+
+
+def _bound(request: ExplorationRequest) -> Path | None:
+    return Path(request.within) if request.within else None
 
 
 def _as_path(base: Path, text: str) -> Path | None:
@@ -90,7 +94,7 @@ def _path_root(preset: Preset, request: ExplorationRequest, base: Path) -> Resol
         raise _unparseable(named, "it is neither a file nor a folder")
     else:
         _check_focus(_read_text(path), request.focus)
-    workspace = find_workspace(path)
+    workspace = find_workspace(path, _bound(request))
     relative = Path(os.path.relpath(path, workspace)).as_posix()
     spec = RootSpec(
         kind=preset.root_kind,

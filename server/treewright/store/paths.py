@@ -143,11 +143,12 @@ def find_root(
     )
 
 
-def find_workspace(start: Path | None) -> Path:
+def find_workspace(start: Path | None, within: Path | None = None) -> Path:
     """Return the workspace of a root: the nearest folder at or above it with .git, pyproject.toml or package.json.
 
     Args:
         start: a file or folder; None for a root that is no path.
+        within: a folder above which nothing is looked for; None for no bound.
 
     Returns:
         An absolute folder: where no sign is found the start itself (its folder, for a file), and the current folder
@@ -157,6 +158,8 @@ def find_workspace(start: Path | None) -> Path:
     folder = at if at.is_dir() else at.parent
     for each in (folder, *folder.parents):
         if any((each / sign).exists() for sign in _WORKSPACE_SIGNS):
+            return each
+        if each == within:
             return each
     return folder
 

@@ -1,0 +1,181 @@
+"""`treewright mcp`: takes the wire, then starts the server. Imports nothing that the handshake does not need."""
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from treewright.surfaces.mcp.work import PATIENCE_S
+
+if TYPE_CHECKING:
+    from treewright.surfaces.mcp.office import Options
+
+LEAVE_S = 5.0
+"""How long a thread that is still at work may hold up the end of the process; what counts was written when it happened."""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Serve, and return the process's exit code.
+
+    Args:
+        arguments: what stands behind `treewright mcp` on the command line.
+    """
+    chosen = parser().parse_args(list(arguments))
+    if chosen.http is not None:
+        from treewright.surfaces.mcp.http import serve_http
+
+        _log()
+        return serve_http(options_of(chosen), chosen.http)
+    from treewright.surfaces.mcp.wire import Wire, take_wire
+
+    wire = Wire(*take_wire())
+    _log()
+    return _serve(wire, options_of(chosen))
+
+
+def options_of(chosen: argparse.Namespace) -> "Options":
+    """Return how the server is to be started."""
+    from treewright.surfaces.mcp.office import Options
+
+    return Options(groups=tuple(chosen.groups), roots=tuple(chosen.root), patience_s=chosen.patience)
+
+
+def _serve(wire: Any, options: "Options") -> int:
+    import asyncio
+
+    from treewright.surfaces.mcp.server import build
+    from treewright.surfaces.mcp.wire import streams
+
+    async def main() -> None:
+        server, desk = build(options)
+        serving = asyncio.ensure_future(_until_closed(server, wire, streams))
+        _end_on_signals(serving)
+        try:
+            await asyncio.wait([serving])
+            if not serving.cancelled():
+                serving.result()
+        finally:
+            await desk.close()
+
+    asyncio.run(main())
+    leave_nothing(0)
+    return 0
+
+
+async def _until_closed(server: Any, wire: Any, streams: Any) -> None:
+    async with streams(wire) as (source, out):
+        await server.run(source, out, server.create_initialization_options())
+
+
+def _end_on_signals(serving: Any) -> None:
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and os.name != "nt":
+            loop.add_signal_handler(number, serving.cancel)
+
+
+def leave_nothing(code: int) -> None:
+    """Do not let a thread that is stuck keep the process."""
+    sys.stderr.flush()
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join(timeout=LEAVE_S)
+            if thread.is_alive():
+                os._exit(code)
+
+
+def _log() -> None:
+    """Log warnings to stderr, before the SDK would configure logging by itself."""
+    level = os.environ.get("TREEWRIGHT_LOG", "WARNING").upper()
+    known = level if level in logging.getLevelNamesMapping() else "WARNING"
+    logging.basicConfig(stream=sys.stderr, level=known, format="%(levelname)s %(name)s: %(message)s")
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    found = argparse.ArgumentParser(
+        prog="treewright mcp",
+        description="Serve an agent over the model context protocol, on stdin and stdout, or over HTTP on this machine.",
+    )
+    found.add_argument(
+        "--groups",
+        type=_groups,
+        default=(),
+        metavar="NAMES",
+        help="Which tools are offered: explore, deliberate, search, kernel, all; commas between. Default: explore,deliberate,search.",
+    )
+    found.add_argument(
+        "--root",
+        action="append",
+        type=_folder,
+        default=[],
+        metavar="FOLDER",
+        help="A folder that may be looked at; may be repeated. Default: what the client names, else the current folder.",
+    )
+    found.add_argument(
+        "--http",
+        nargs="?",
+        const=0,
+        default=None,
+        type=_port,
+        metavar="PORT",
+        help="Serve streamable HTTP on 127.0.0.1 instead; without a port, any that is free. The token's file is told on stderr.",
+    )
+    found.add_argument(
+        "--patience",
+        type=_patience,
+        default=PATIENCE_S,
+        metavar="SECONDS",
+        help=f"How long a call waits for long work before it answers a handle; at most 20. Default: {PATIENCE_S:g}.",
+    )
+    return found
+
+
+def _groups(text: str) -> tuple[str, ...]:
+    from treewright.surfaces.mcp.cards import GROUPS
+
+    names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
+    for name in names:
+        if name not in (*GROUPS, "all"):
+            raise argparse.ArgumentTypeError(f"{name!r} is none of {', '.join(GROUPS)}, all")
+    return names
+
+
+def _folder(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is no folder")
+    return path.resolve()
+
+
+def _port(text: str) -> int:
+    if not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port")
+    return int(text)
+
+
+def _patience(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds") from fault
+    if not 0.1 <= found <= 20:
+        raise argparse.ArgumentTypeError("between 0.1 and 20 seconds")
+    return found
+
+
+def main() -> None:
+    """Run as `python -m treewright.surfaces.mcp.launch`."""
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

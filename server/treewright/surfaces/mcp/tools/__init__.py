@@ -1,0 +1,1 @@
+"""What each tool does, one file a group."""

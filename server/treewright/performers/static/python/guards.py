@@ -56,6 +56,9 @@ class Guards(Calls):
             self._call_guard(test, truth)
         elif isinstance(test, ast.NamedExpr):
             self.assume(test.value, truth)
+        elif isinstance(test, ast.Attribute) and test.attr in _INTERNAL and truth == _INTERNAL[test.attr]:
+            why = "the address it resolves to is not an internal one"
+            self._guard(self.quiet(test.value).flows, frozenset({"ssrf"}), test, why)
         elif isinstance(test, ast.Attribute) and not truth:
             self._absent_host(test)
         elif isinstance(test, ast.Name):
@@ -300,6 +303,8 @@ def _own_host(value: Value) -> bool:
     )
 
 
+_INTERNAL = {"is_global": True, "is_private": False}
+"""Attributes of an IP address, with the value that keeps a request off internal hosts."""
 _PART_KINDS = {
     "host": frozenset({"ssrf", "redirect"}),
     "scheme": frozenset({"scheme"}),

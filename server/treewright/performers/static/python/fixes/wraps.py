@@ -211,6 +211,31 @@ def local_target(source: Source, node: ast.AST) -> Change | None:
     return change
 
 
+@recipe("request-sent-to-input")
+def public_address(source: Source, node: ast.AST) -> Change | None:
+    """Refuse addresses that are not public."""
+    if not isinstance(node, ast.Call) or not source.dotted(node.func).startswith(
+        ("requests.", "httpx.", "urllib", "aiohttp")
+    ):
+        return None
+    argument = first_argument(node, "url")
+    if argument is None:
+        return None
+    statement = source.statement_of(node)
+    name = argument.id if isinstance(argument, ast.Name) else "url"
+    lines = [] if isinstance(argument, ast.Name) else [f"{name} = {source.segment(argument)}"]
+    lines += [
+        f'if not ipaddress.ip_address(socket.gethostbyname(urlsplit({name}).hostname or "")).is_global:',
+        '    raise ValueError("address not allowed")',
+    ]
+    imports = ("import ipaddress", "import socket", "from urllib.parse import urlsplit")
+    change = insert_before(source, statement, lines, *imports)
+    if not isinstance(argument, ast.Name):
+        place = source.place(argument)
+        change.edits.append((place.line, place.column, place.end, place.end_column, name))
+    return change
+
+
 _VALUE_PLACE = re.compile(
     r"(?i)(=|<|>|\blike|\bin\s*\(|\bvalues\s*\(.*|,|\(|\blimit|\boffset|\band|\bbetween)\s*(['\"]?%?)$",
     re.DOTALL,

@@ -190,10 +190,17 @@ def _nearest(documents: dict[str, Document], pieces: list[Span], statement: str)
     return sorted(pieces, key=lambda span: -shared(span))
 
 
-def read_material(spec: RootSpec) -> Material:
-    """Read what a root offers; blocking, for a worker thread."""
+def read_material(spec: RootSpec, seeds: str = "") -> Material:
+    """Read what a root offers; blocking, for a worker thread.
+
+    Args:
+        spec: the root.
+        seeds: the prior deliverable that a run was seeded with; it and the report beside it come first.
+    """
     workspace = Path(spec.workspace)
     material = Material(spec)
+    for path in _prior(Path(seeds), workspace) if seeds else []:
+        _take(material, path, path.relative_to(workspace).as_posix())
     if spec.kind == "artifact":
         _take(material, workspace / spec.path, spec.path)
         document = material.documents.get(spec.path)
@@ -206,6 +213,12 @@ def read_material(spec: RootSpec) -> Material:
         for path in _notes(workspace):
             _take(material, path, path.relative_to(workspace).as_posix())
     return material
+
+
+def _prior(seeds: Path, workspace: Path) -> list[Path]:
+    """Return a prior deliverable and its report, as far as they lie in the workspace and can be cited."""
+    files = [seeds, seeds.with_name("prior-report.md"), seeds.with_name("REPORT.md")]
+    return [path for path in files if path.is_file() and path.is_relative_to(workspace)][:2]
 
 
 def _take(material: Material, path: Path, name: str) -> None:

@@ -130,7 +130,9 @@ class ModelPerformer:
     async def _materials(self, brief: Brief) -> Material:
         async with self._reading:
             if self._material is None:
-                self._material = await asyncio.to_thread(read_material, brief.root_spec)
+                self._material = await asyncio.to_thread(
+                    read_material, brief.root_spec, str(brief.options.get("seed_from", ""))
+                )
             return self._material
 
     async def _answer(self, brief: Brief, material: Material, course: Course) -> Result:

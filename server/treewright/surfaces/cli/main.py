@@ -27,6 +27,7 @@ COMMANDS = {
     "recover": "recover:recover",
     "validate": "validate:validate",
     "cap": "cap:cap",
+    "mcp": "mcp:mcp",
     "chain": "chain:chain",
     "models": "models:models",
     "doctor": "doctor:doctor",

@@ -1,0 +1,446 @@
+"""Chains of explorations: started, driven stage by stage, resumed where they were cut off.
+
+A chain is a run of its own kind. Its journal tells the request, each cut and what became of each stage's runs; those are ordinary runs
+in folders of their own, so that a chain that was killed goes on with exactly what its stages have not done. One spend cap holds for all.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from treewright.app import explorations
+from treewright.app.context import Context, new_run_id, timestamp, utc_now
+from treewright.app.describe import entry_of
+from treewright.app.explorations import Growing, Outcome
+from treewright.app.materials import Loaded, load_materials
+from treewright.app.performers import choose_performer
+from treewright.app.request import ExplorationRequest, Listener, ResumeRequest
+from treewright.app.roots import resolve_root
+from treewright.errors import RunError
+from treewright.explore import language
+from treewright.explore.chaining import (
+    DEFAULT_STAGES,
+    DEFAULT_TOP_K,
+    SEEDED_KINDS,
+    Carried,
+    StageRecord,
+    carry,
+    chain_report,
+    check_stages,
+    item_file,
+    item_name,
+    read_stages,
+    seeds_file,
+    stage_folder,
+)
+from treewright.presets.schema import Preset
+from treewright.store.artifacts import write_artifact
+from treewright.store.locks import stop_requested
+from treewright.store.paths import new_run_folder
+from treewright.store.run_folder import JOURNAL, RunReader, RunWriter
+from treewright.tree.event import CapsChanged, Event, Noted, RunStarted, StatusChanged
+from treewright.tree.run import Caps, RunKind, Status
+
+REPORT = "CHAIN_REPORT.md"
+SEEDS = "seeds.md"
+PRIOR_REPORT = "prior-report.md"
+_OVER = (
+    Status.CONVERGED,
+    Status.EARLY_STOP,
+    Status.WIDTH_CAP_REACHED,
+    Status.DEPTH_CAP_REACHED,
+    Status.ROUNDS_EXHAUSTED,
+)
+"""Statuses after which a stage hands its deliverable on; the others pause the chain."""
+_POLL_S = 0.3
+
+
+class ChainRequest(BaseModel):
+    """A new chain.
+
+    Attributes:
+        stages: presets by name or path, in order.
+        top_k: entries of each deliverable that are carried on.
+        exploration: the root and the flags that hold for every stage; its `preset` is not looked at.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stages: tuple[str, ...] = DEFAULT_STAGES
+    top_k: int = Field(default=DEFAULT_TOP_K, ge=1, le=100)
+    exploration: ExplorationRequest
+
+
+@dataclass(slots=True)
+class ChainOutcome:
+    """How driving a chain ended.
+
+    Attributes:
+        run: its id.
+        folder: where it is.
+        status, reason: where it stands.
+        stages: what became of each.
+    """
+
+    run: str
+    folder: Path
+    status: Status
+    reason: str
+    stages: list[StageRecord] = field(default_factory=list)
+
+
+OnStage = Callable[[str, Growing | None], None]
+"""Told in words what begins, with the run that grows, or None for a remark."""
+
+
+class Chain:
+    """A chain that is open for writing, ready to be driven."""
+
+    def __init__(
+        self, context: Context, writer: RunWriter, request: ChainRequest, loaded: Sequence[Loaded]
+    ) -> None:
+        """Take over an open chain; use `start_chain` or `resume_chain`."""
+        self._context = context
+        self._writer = writer
+        self._request = request
+        self._loaded = list(loaded)
+        self._growing: Growing | None = None
+        self._stopped = False
+
+    @property
+    def run(self) -> str:
+        """The chain's id."""
+        started = self._writer.tree.started
+        return started.run if started else ""
+
+    @property
+    def folder(self) -> Path:
+        """The chain's folder."""
+        return self._writer.folder
+
+    def stop(self) -> None:
+        """Ask the chain to stop; nothing is lost."""
+        self._stopped = True
+        if self._growing is not None:
+            self._growing.stop()
+
+    async def drive(self, listener: Listener | None = None, on_stage: OnStage | None = None) -> ChainOutcome:
+        """Run the stages that are left, write the report and close the chain.
+
+        Raises:
+            TreewrightError: a stage cannot be started; the chain can be resumed.
+        """
+        told = on_stage or (lambda *_: None)
+        watch = asyncio.ensure_future(self._watch())
+        try:
+            status, reason = await self._stages(listener, told)
+            self._commit([StatusChanged(status=status, reason=reason)])
+            stages = self._records()
+            return ChainOutcome(self.run, self.folder, status, reason, stages)
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+            self._write_report()
+            self._writer.close()
+
+    async def _watch(self) -> None:
+        """Stop when another process asks for it."""
+        while not self._stopped:
+            await asyncio.sleep(_POLL_S)
+            if stop_requested(self.folder):
+                self.stop()
+
+    async def _stages(self, listener: Listener | None, told: OnStage) -> tuple[Status, str]:
+        before: list[Path] = []
+        for number, loaded in enumerate(self._loaded, 1):
+            preset = loaded.materials.preset
+            name = stage_folder(number, preset.name)
+            requests, empty = self._requests(number, preset, before, told)
+            if empty:
+                return (
+                    Status.EARLY_STOP,
+                    f"empty_deliverable: {stage_folder(number - 1, self._preset(number - 1).name)}",
+                )
+            folders: list[Path] = []
+            for request in requests:
+                outcome = await self._one(name, request, listener, told)
+                if outcome is None:
+                    return Status.STOPPED, "by the user"
+                self._note_run(number, outcome, preset)
+                if outcome.status not in _OVER:
+                    return outcome.status, f"{name}: {outcome.reason}".rstrip(": ")
+                folders.append(outcome.folder)
+            before = folders
+        return Status.CONVERGED, ""
+
+    def _preset(self, number: int) -> Preset:
+        return self._loaded[number - 1].materials.preset
+
+    async def _one(
+        self, name: str, request: ExplorationRequest, listener: Listener | None, told: OnStage
+    ) -> Outcome | None:
+        """Start, resume or look up one run of a stage; None when the chain was stopped before it."""
+        folder = Path(request.out)
+        if (folder / JOURNAL).exists():
+            reader = RunReader(folder)
+            tree = reader.tree
+            if tree.started is not None and tree.status in _OVER:
+                return Outcome(tree.started.run, folder, tree.status, tree.reason)
+        if self._stopped:
+            return None
+        if (folder / JOURNAL).exists() and RunReader(folder).tree.started is not None:
+            resumed = ResumeRequest(
+                run=str(folder),
+                model=request.model,
+                spend_cap_usd=self._writer.tree.caps.spend_usd,
+                concurrency=request.concurrency,
+                trusted=request.trusted,
+            )
+            growing = explorations.resume(self._context, resumed)
+        else:
+            growing = explorations.start(self._context, request)
+        self._growing = growing
+        told(f"{name}: {folder.relative_to(self.folder)}", growing)
+        try:
+            return await growing.drive(listener)
+        finally:
+            self._growing = None
+
+    def _requests(
+        self, number: int, preset: Preset, before: list[Path], told: OnStage
+    ) -> tuple[list[ExplorationRequest], bool]:
+        """Return the runs of a stage, and whether there is nothing to start them from."""
+        home = self.folder / stage_folder(number, preset.name)
+        started = self._writer.tree.started
+        assert started is not None
+        shared: dict[str, Any] = {
+            "preset": str(self._loaded[number - 1].source),
+            "out": str(home),
+            "lang": started.language.output,
+            "spend_account": started.run,
+            "spend_cap_usd": self._writer.tree.caps.spend_usd,
+        }
+        base = self._request.exploration
+        if number == 1:
+            return [base.model_copy(update=shared)], False
+        carried = self._carry(number, before, told)
+        if not carried.items:
+            return [], True
+        shared |= {"seed_from": "", "focus": "", "mode": ""}
+        if preset.root_kind in SEEDED_KINDS:
+            shared |= {
+                "root": self._topic(carried),
+                "seed_from": str(self._write_seeds(home, carried, before)),
+            }
+            return [base.model_copy(update=shared)], False
+        found = []
+        for place, seed in enumerate(carried.items, 1):
+            item = home / f"{item_name(place, seed)}.md"
+            write_artifact(item, item_file(seed))
+            out = str(home / item_name(place, seed))
+            found.append(base.model_copy(update={**shared, "root": str(item), "out": out}))
+        return found, False
+
+    def _topic(self, carried: Carried) -> str:
+        """Return what a seeded stage is about: the chain's own words, else what is carried."""
+        started = self._writer.tree.started
+        assert started is not None
+        return started.root.text or "; ".join(seed.statement for seed in carried.items)
+
+    def _carry(self, number: int, before: list[Path], told: OnStage) -> Carried:
+        primary = self._preset(number - 1).output_artifacts.primary
+        texts = [(folder / primary).read_text(encoding="utf-8") for folder in before]
+        carried = carry(texts, self._request.top_k)
+        said = f"stage {number} {self._preset(number).name}: {carried.text}"
+        known = self._records()[number - 1]
+        if known.cut != carried.text:
+            data = {"stage": number, "cut": carried.text, "dropped": carried.dropped}
+            self._commit([Noted(text=said, data=data)])
+        told(said, None)
+        return carried
+
+    def _write_seeds(self, home: Path, carried: Carried, before: list[Path]) -> Path:
+        """Write what a seeded stage starts from and may cite: the entries, and the report they come with."""
+        write_artifact(home / SEEDS, seeds_file(carried))
+        report = before[0] / "REPORT.md"
+        with contextlib.suppress(FileNotFoundError):
+            write_artifact(home / PRIOR_REPORT, report.read_text(encoding="utf-8"))
+        return home / SEEDS
+
+    def _note_run(self, number: int, outcome: Outcome, preset: Preset) -> None:
+        folder = outcome.folder.relative_to(self.folder).as_posix()
+        data = {
+            "stage": number,
+            "folder": folder,
+            "run": outcome.run,
+            "status": outcome.status.value
+            + (f"={outcome.reason}" if outcome.status is Status.EARLY_STOP else ""),
+            "deliverable": f"{folder}/{preset.output_artifacts.primary}",
+        }
+        known = {key: str(value) for key, value in data.items() if key != "stage"}
+        if known not in self._records()[number - 1].runs:
+            self._commit([Noted(text=f"stage {number} {preset.name}: {data['status']}", data=data)])
+
+    def _records(self) -> list[StageRecord]:
+        names = [loaded.materials.preset.name for loaded in self._loaded]
+        return read_stages(names, _notes(self._writer))
+
+    def _commit(self, events: list[Event]) -> None:
+        self._writer.stage(events)
+        self._writer.commit()
+        entry = entry_of(self.folder, self._writer.tree, timestamp())
+        if entry is not None:
+            self._context.index().put(entry)
+
+    def _write_report(self) -> None:
+        tree = self._writer.tree
+        assert tree.started is not None
+        stages = self._records()
+        text = chain_report(
+            tree.started.root.text or tree.started.root.path,
+            tree.status.value,
+            tree.reason,
+            tree.started.language.output,
+            stages,
+            _spend(self.folder),
+        )
+        write_artifact(self.folder / REPORT, text)
+
+
+def _notes(reader: RunReader) -> Iterator[dict[str, Any]]:
+    for at in range(1, reader.last + 1):
+        event = reader.read(at)
+        if isinstance(event, Noted):
+            yield event.data
+
+
+def _spend(folder: Path) -> dict[str, float]:
+    total = {"usd": 0.0, "tokens": 0.0, "calls": 0.0}
+    for path in sorted(folder.glob(f"stage*/**/{JOURNAL}")):
+        spend = RunReader(path.parent).tree.spend
+        total["usd"] += spend.usd
+        total["tokens"] += spend.prompt_tokens + spend.completion_tokens
+        total["calls"] += spend.calls
+    return total
+
+
+def start_chain(context: Context, request: ChainRequest) -> Chain:
+    """Prepare a new chain: whatever can be refused is refused before anything is written.
+
+    Raises:
+        TreewrightError: a preset, the root, the language, the model or the output folder is at fault.
+    """
+    base = request.exploration
+    configuration = context.configuration(trusted=base.trusted)
+    names = [name for name in request.stages if name.strip()]
+    loaded = [load_materials(name, configuration.root.folder, Path(base.base), base.field) for name in names]
+    check_stages([each.materials.preset for each in loaded])
+    first = loaded[0].materials.preset
+    root = resolve_root(first, base.model_copy(update={"preset": names[0]}))
+    configuration = context.configuration(root.workspace, trusted=base.trusted)
+    settled = language.settle(base.lang, root.prose)
+    for each in loaded:
+        choose_performer(
+            context, each.materials.preset, base.model, configuration, root.workspace
+        )
+    if base.out and (Path(base.out) / JOURNAL).exists():
+        raise RunError(
+            "chain_exists",
+            f"{base.out} holds a chain already.",
+            f"Go on with it: treewright resume {base.out}; or choose another folder.",
+        )
+    folder = new_run_folder(
+        out=Path(base.out) if base.out else None,
+        workspace=root.workspace,
+        preset=RunKind.CHAIN.value,
+        title=root.title,
+        root=configuration.root,
+        day=utc_now().date(),
+    ).folder
+    writer = RunWriter.create(folder, context.surface)
+    cap = base.spend_cap_usd
+    explore = configuration.settings.explore
+    started = RunStarted(
+        run=new_run_id(),
+        kind=RunKind.CHAIN,
+        preset=first.name,
+        preset_digest=first.digest,
+        preset_source=str(loaded[0].source),
+        root=root.spec,
+        caps=Caps(spend_usd=float(explore.spend_cap_usd if cap is None else cap)),
+        language=settled,
+        options={"chain": request.model_dump(mode="json")},
+    )
+    try:
+        chain = Chain(context, writer, request, loaded)
+        chain._commit([started])
+    except BaseException:
+        writer.close()
+        raise
+    return chain
+
+
+def is_chain(folder: Path) -> bool:
+    """Tell whether a run's folder holds a chain."""
+    started = RunReader(folder).tree.started
+    return started is not None and started.kind is RunKind.CHAIN
+
+
+def resume_chain(
+    context: Context, folder: Path, *, model: str = "", spend_cap_usd: float | None = None
+) -> Chain:
+    """Open a chain to go on where it was cut off.
+
+    Args:
+        context: the surroundings.
+        folder: the chain's.
+        model: another model; empty keeps the chain's.
+        spend_cap_usd: another cap for the whole chain; None keeps it.
+
+    Raises:
+        RunError: `run_final`, or `chain_unreadable`.
+        StoreError: another process writes to it, or it is damaged.
+    """
+    tree = RunReader(folder).tree
+    started = tree.started
+    if tree.status.final:
+        raise RunError(
+            "run_final",
+            f"This chain has ended: {tree.status} {tree.reason}".rstrip() + ".",
+            "Start a new one.",
+        )
+    try:
+        assert started is not None
+        request = ChainRequest.model_validate(started.options["chain"])
+    except (KeyError, ValueError, AssertionError) as fault:
+        raise RunError("chain_unreadable", f"The request of this chain cannot be read: {fault}.") from fault
+    if model:
+        request = request.model_copy(
+            update={"exploration": request.exploration.model_copy(update={"model": model})}
+        )
+    configuration = context.configuration(trusted=request.exploration.trusted)
+    base = request.exploration
+    loaded = [
+        load_materials(name, configuration.root.folder, Path(base.base), base.field)
+        for name in request.stages
+        if name.strip()
+    ]
+    writer = RunWriter.open(folder, context.surface)
+    try:
+        chain = Chain(context, writer, request, loaded)
+        caps = writer.tree.caps
+        if spend_cap_usd is not None:
+            caps = caps.model_copy(update={"spend_usd": spend_cap_usd})
+        events: list[Event] = [CapsChanged(caps=caps)]
+        if writer.tree.status is not Status.GROWING:
+            events.append(StatusChanged(status=Status.GROWING, reason="resumed"))
+        chain._commit(events)
+    except BaseException:
+        writer.close()
+        raise
+    return chain

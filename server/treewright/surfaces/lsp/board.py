@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SOURCE = "findings"
 NOTEBOOK = ".ipynb"
-PUBLISH_S = 0.03
+PUBLISH_S = 0.01
 """How long edits are gathered before their diagnostics go out: one message for a burst of key strokes."""
 RELOAD_S = 0.2
 """How long changes of runs are gathered before findings are read again."""

@@ -92,7 +92,10 @@ def answer_schema(brief: Brief) -> dict[str, Any]:
     anywhere = _anywhere()
     match brief.task.kind:
         case TaskKind.GROUND:
-            return shapes.ground_schema(brief, ROOMY, anywhere, shapes.root_fields(brief), first=True)
+            schema = shapes.ground_schema(brief, ROOMY, anywhere, shapes.root_fields(brief), first=True)
+            if brief.preset.root_kind not in ("artifact", "code"):
+                del schema["properties"]["citations"]["minItems"]  # a topic need not have a file to cite
+            return schema
         case TaskKind.PROPOSE:
             return shapes.propose_schema(brief, ROOMY, anywhere)
         case TaskKind.DERIVE | TaskKind.REVISE:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Any, Self, TypeVar
 from uuid import uuid4
 
@@ -12,6 +13,7 @@ from treewright.app.describe import describe_run
 from treewright.app.session_store import FileSessionStore, describe_session
 from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.ports import Endpoint
+from treewright.deliberate.reply import Reply
 from treewright.deliberate.settings import DeliberationSettings
 from treewright.deliberate.toolbox import Surroundings
 from treewright.models.provider import Provider
@@ -22,6 +24,22 @@ from treewright.store.index import Index, IndexEntry
 Value = TypeVar("Value")
 MakeProvider = Callable[[Endpoint | None], Provider]
 """Makes the provider for an endpoint (its key only when `use_operator_key`); None is the configured default."""
+Told = Callable[[str, Reply], None]
+"""Hears the name of a tool that the autopilot called, and its reply."""
+
+
+class _Told(Deliberation):
+    """A deliberation whose autopilot tells its steps."""
+
+    def __init__(self, surroundings: Surroundings, told: Told) -> None:
+        super().__init__(surroundings)
+        self._listener = told
+
+    def call_tool(self, name: str, session_id: str, arguments: dict[str, object]) -> Reply:
+        """Call a tool and tell it."""
+        reply = super().call_tool(name, session_id, arguments)
+        self._listener(name, reply)
+        return reply
 
 
 class DeliberationDesk:
@@ -30,12 +48,15 @@ class DeliberationDesk:
     Use as a context manager, or call `close`.
     """
 
-    def __init__(self, context: Context, make_provider: MakeProvider | None = None) -> None:
+    def __init__(
+        self, context: Context, make_provider: MakeProvider | None = None, *, told: Told | None = None
+    ) -> None:
         """Open a deliberation; nothing is written or started yet.
 
         Args:
             context: tells the configuration.
             make_provider: makes providers; None when no model can be called.
+            told: is told of each step that the autopilot takes, in the thread that drives it.
 
         Raises:
             StoreError: the configuration is at fault.
@@ -46,15 +67,23 @@ class DeliberationDesk:
         self._providers: dict[Endpoint | None, Provider] = {}
         self._open = ExitStack()
         self._portal: Any = None
-        self.tools = Deliberation(self._surroundings(configuration))
+        surroundings = self._surroundings(configuration)
+        self.tools = Deliberation(surroundings) if told is None else _Told(surroundings, told)
 
     def __enter__(self) -> Self:
         """Return the desk itself."""
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; after an interruption nothing waits for a call that is still out."""
+        if fault is None:
+            self.close()
+        else:
+            self._providers.clear()
+            self._portal = None
+            self._open.__exit__(kind, fault, trace)
 
     def close(self) -> None:
         """Close providers and the loop they run on; harmless when repeated."""

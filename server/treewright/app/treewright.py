@@ -17,6 +17,7 @@ from treewright.store.index import IndexEntry
 
 if TYPE_CHECKING:
     from treewright.app.chains import Chain, ChainRequest
+    from treewright.app.deliberation import DeliberationDesk, Told
     from treewright.app.looking import Look
     from treewright.app.search_drive import Searching
     from treewright.models.provider import EditorCall
@@ -95,6 +96,29 @@ class Treewright:
     def view(self, run: str) -> looking.RunView:
         """Open a run to look at. See `runs.RunView`."""
         return looking.RunView(self.context, run)
+
+    def deliberation(self) -> "DeliberationDesk":
+        """Return a desk with every tool of deliberation and no model; use it as a context manager."""
+        from treewright.app.deliberation import DeliberationDesk
+
+        return DeliberationDesk(self.context)
+
+    def driven_deliberation(
+        self, model: str, spend_cap_usd: float | None = None, told: "Told | None" = None
+    ) -> "DeliberationDesk":
+        """Return a desk whose autopilot is on with a model; `autopilot.drive_session` thinks a session through.
+
+        Args:
+            model: a provider's name or specification; empty for the configured one.
+            spend_cap_usd: None takes the configuration's.
+            told: hears of each step.
+
+        Raises:
+            ModelError: `no_model`.
+        """
+        from treewright.app.autopilot import driving_context, driving_desk
+
+        return driving_desk(driving_context(self.context, model, spend_cap_usd), told)
 
     def look(self, run: str) -> "Look":
         """Open a run of any kind, or a session, to look at. See `looking.look_at`."""

@@ -188,7 +188,8 @@ def _name(node: ast.stmt) -> str:
 
 
 def _first(node: ast.stmt) -> int:
-    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _segment(lines: list[str], node: ast.stmt) -> str:

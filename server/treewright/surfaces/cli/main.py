@@ -19,6 +19,7 @@ COMMANDS = {
     "design": "exploration:design",
     "tree": "exploration:tree",
     "search": "search:search",
+    "deliberate": "deliberate:deliberate",
     "resume": "resume:resume",
     "stop": "stop:stop",
     "runs": "runs:runs",

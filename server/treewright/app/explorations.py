@@ -169,6 +169,8 @@ class Growing:
 
     def _finish(self) -> list[str]:
         try:
+            if self.writer.ahead:
+                return []  # the disk refused what the tree holds: nothing may be shown that is not kept
             outputs = write_outputs(self.folder, self.writer.tree, self.loaded.materials.preset, self.writer)
             self.writer.save_snapshot()
             self._index()

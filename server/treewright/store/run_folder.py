@@ -235,6 +235,11 @@ class RunWriter(RunReader):
         """Bytes of the journal."""
         return self._journal.mark.offset
 
+    @property
+    def ahead(self) -> bool:
+        """Whether the tree holds events that are not durable: a commit is due, or the disk refused one."""
+        return bool(self._pending)
+
     def stage(self, events: Iterable[Event]) -> None:
         """Fold events into the tree; they count for others once `commit` returns."""
         for event in events:
@@ -260,11 +265,13 @@ class RunWriter(RunReader):
         self._reader.mark = self._journal.mark
 
     def save_snapshot(self) -> None:
-        """Write the picture that a later opening starts from.
+        """Write the picture that a later opening starts from; nothing while the tree is ahead of the journal.
 
         Raises:
             StoreError: the disk refused; the former picture stands.
         """
+        if self.ahead:
+            return
         save_snapshot(self.folder / SNAPSHOT, self._encoded(), mark=self._journal.mark, schema=_SCHEMA)
 
     def _encoded(self) -> Iterator[bytes]:

@@ -9,7 +9,46 @@ from typing import Any
 
 from treewright.models.provider import Request
 
-_WORDS = ["amber", "basin", "cedar", "delta", "ember", "fjord", "grove", "harbor", "island", "jetty", "kelp", "lagoon", "meadow", "north", "orchard", "prairie", "quarry", "ridge", "summit", "tundra", "upland", "valley", "willow", "yarrow", "zephyr", "anchor", "beacon", "copper", "drift", "eagle", "falcon", "glacier", "hollow", "iron", "juniper", "kestrel", "lantern", "marble"]
+_WORDS = [
+    "amber",
+    "basin",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grove",
+    "harbor",
+    "island",
+    "jetty",
+    "kelp",
+    "lagoon",
+    "meadow",
+    "north",
+    "orchard",
+    "prairie",
+    "quarry",
+    "ridge",
+    "summit",
+    "tundra",
+    "upland",
+    "valley",
+    "willow",
+    "yarrow",
+    "zephyr",
+    "anchor",
+    "beacon",
+    "copper",
+    "drift",
+    "eagle",
+    "falcon",
+    "glacier",
+    "hollow",
+    "iron",
+    "juniper",
+    "kestrel",
+    "lantern",
+    "marble",
+]
 
 
 @dataclass

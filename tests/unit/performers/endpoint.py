@@ -33,13 +33,19 @@ class Endpoint:
         answer: fills schemas in.
         latency_s: how long each answer takes.
         refuse: how many of the next calls get 429; negative for all.
-        stalled: while set, calls wait before they are answered.
     """
 
     answer: Answerer = field(default_factory=Answerer)
     latency_s: float = 0.0
     refuse: int = 0
     calls: list[Call] = field(default_factory=list)
+    dead: bool = False
+
+    def die(self) -> None:
+        """Take no call any more: nobody listens, and open connections are closed."""
+        if not self.dead:
+            self.dead = True
+            self._server.socket.close()
 
     def __enter__(self) -> Self:
         owner = self
@@ -57,7 +63,7 @@ class Endpoint:
                 ).encode()
                 _send(self, 200, body, "application/json")
 
-            def log_message(self, format: str, *args: Any) -> None:
+            def log_message(self, *args: Any) -> None:
                 """Keep quiet."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -95,6 +101,9 @@ class Endpoint:
         body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
         prompt = "\n".join(message["content"] for message in body["messages"])
         call = Call(prompt, time.monotonic(), key=handler.headers.get("authorization", ""))
+        if self.dead:
+            handler.close_connection = True
+            return
         with self._lock:
             self.calls.append(call)
             refused = self.refuse != 0

@@ -369,6 +369,39 @@ export interface DeeperRequest {
   node: string;
 }
 
+/** `treewright/searchFix`: search code branches for a program that passes the tests that reach a function. Either `run` and `node` of a finding, or `uri` and `line` (from 0) of a place in a file; `checks`: files of tests, empty for those that are found to reach it. Code is executed, so the workspace must be trusted. How it ended is told by `treewright/searchEnded`. */
+export interface SearchFixRequest {
+  run?: string;
+  node?: string;
+  uri?: string;
+  line?: number;
+  checks?: string[];
+  model?: string;
+  timeLimitS?: number;
+  spendCapUsd?: number | null;
+  workDoneToken?: string | number | null;
+}
+
+/** A search has begun. `function`: under test. `checks`: paths of the files of tests. */
+export interface SearchFixResult {
+  run: string;
+  folder: string;
+  function: string;
+  checks: string[];
+  notices: NoticeRow[];
+}
+
+/** `treewright/searchEnded`: `edit` is an LSP `WorkspaceEdit`, only when a program passed every check and the file is as it was when the search began; `headline` says in one line how it ended. */
+export interface SearchEnded {
+  run: string;
+  status: string;
+  verified: boolean;
+  headline: string;
+  uri: string;
+  diff: string;
+  edit: Record<string, unknown> | null;
+}
+
 /** `treewright/presets`: the shipped presets and the user's. */
 export type PresetsRequest = Record<string, never>;
 
@@ -564,6 +597,7 @@ export const Requests = {
   compare: new RequestType<CompareRequest, TextResult, ErrorData>('treewright/compare'),
   findings: new RequestType<FindingsRequest, FindingsResult, ErrorData>('treewright/findings'),
   fix: new RequestType<FindingRequest, FixResult, ErrorData>('treewright/fix'),
+  searchFix: new RequestType<SearchFixRequest, SearchFixResult, ErrorData>('treewright/searchFix'),
   issue: new RequestType<FindingRequest, TextResult, ErrorData>('treewright/issue'),
   decide: new RequestType<DecideRequest, DecideResult, ErrorData>('treewright/decide'),
   decisions: new RequestType<DecisionsRequest, DecisionsResult, ErrorData>('treewright/decisions'),
@@ -581,6 +615,7 @@ export const Requests = {
 export const Notifications = {
   runChanged: new NotificationType<RunChanged>('treewright/runChanged'),
   findingsChanged: new NotificationType<FindingsChanged>('treewright/findingsChanged'),
+  searchEnded: new NotificationType<SearchEnded>('treewright/searchEnded'),
 } as const;
 
 /** What the server asks the extension. */

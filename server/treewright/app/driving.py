@@ -2,13 +2,33 @@
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
-from treewright.app.explorations import Growing, Outcome
-from treewright.app.request import Listener
+OutcomeT_co = TypeVar("OutcomeT_co", covariant=True)
 
 
-class Driver:
+class Drivable(Protocol[OutcomeT_co]):
+    """An open run of any kind: `explorations.Growing`, `search_drive.Searching`."""
+
+    @property
+    def run(self) -> str:
+        """Its id."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+
+    def stop(self) -> None:
+        """Ask it to stop."""
+
+    async def drive(self, listener: Any = None) -> OutcomeT_co:
+        """Drive it until it ends."""
+
+
+class Driver(Generic[OutcomeT_co]):
     """Drives one open run until it ends.
 
     Attributes:
@@ -16,7 +36,7 @@ class Driver:
         done: its outcome, once it has ended.
     """
 
-    def __init__(self, growing: Growing, listener: Listener | None = None) -> None:
+    def __init__(self, growing: Drivable[OutcomeT_co], listener: Callable[..., None] | None = None) -> None:
         """Start to drive at once.
 
         Args:
@@ -24,7 +44,7 @@ class Driver:
             listener: told of each commit, in the driving thread; must be quick and safe there.
         """
         self.growing = growing
-        self.done: Future[Outcome] = Future()
+        self.done: Future[OutcomeT_co] = Future()
         self._listener = listener
         self._guard = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -54,7 +74,7 @@ class Driver:
             workers.shutdown(wait=False, cancel_futures=True)
             loop.close()
 
-    async def _main(self) -> Outcome:
+    async def _main(self) -> OutcomeT_co:
         with self._guard:
             self._loop = asyncio.get_running_loop()
         task = asyncio.ensure_future(self.growing.drive(self._listener))

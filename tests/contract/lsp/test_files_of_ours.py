@@ -72,7 +72,9 @@ def test_other_markdown_is_left_alone(connect: Connect, workspace: Path) -> None
         ("profiles", "---\nfield: other\ndescription: Something.\n---\n\n# A\n"),
     ],
 )
-def test_lenses_and_profiles_are_checked_too(connect: Connect, workspace: Path, folder: str, text: str) -> None:
+def test_lenses_and_profiles_are_checked_too(
+    connect: Connect, workspace: Path, folder: str, text: str
+) -> None:
     (workspace / folder).mkdir()
     uri = uri_of(workspace / folder / "mine.md")
     client = connect()

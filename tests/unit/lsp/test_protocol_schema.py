@@ -38,7 +38,9 @@ def test_every_message_says_what_it_is_for() -> None:
 
 
 def test_names_come_in_either_way_and_go_out_in_camel_case() -> None:
-    assert m.StartRequest.model_validate({"maxBranches": 12}) == m.StartRequest.model_validate({"max_branches": 12})
+    assert m.StartRequest.model_validate({"maxBranches": 12}) == m.StartRequest.model_validate(
+        {"max_branches": 12}
+    )
     assert m.FindingsChanged(shown=1, hidden=2).model_dump(by_alias=True) == {"shown": 1, "hidden": 2}
     with pytest.raises(ValidationError):
         m.StartRequest.model_validate({"maxBranches": 11})
@@ -55,8 +57,7 @@ def test_settings_keep_what_fits_and_tell_what_does_not() -> None:
 
 def test_the_codes_that_the_surface_raises_are_listed() -> None:
     source = "".join(
-        path.read_text(encoding="utf-8")
-        for path in Path("server/treewright/surfaces/lsp").rglob("*.py")
+        path.read_text(encoding="utf-8") for path in Path("server/treewright/surfaces/lsp").rglob("*.py")
     )
     for code in ("reason_missing", "command_unknown", "document_not_found", "node_is_root", "no_folder"):
         assert f'"{code}"' in source

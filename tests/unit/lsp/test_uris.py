@@ -42,7 +42,8 @@ def test_two_spellings_of_a_drive_are_one_document_on_windows_and_two_folders_el
 
 
 @pytest.mark.parametrize(
-    "uri", ["untitled:Untitled-1", "vscode-notebook-cell:/a/b.ipynb#W0sZmlsZQ%3D%3D", "treewright:/run/a/x.md", ""]
+    "uri",
+    ["untitled:Untitled-1", "vscode-notebook-cell:/a/b.ipynb#W0sZmlsZQ%3D%3D", "treewright:/run/a/x.md", ""],
 )
 def test_other_schemes_are_no_files_and_their_own_keys_byte_for_byte(uri: str) -> None:
     assert fs_path(uri) is None
@@ -71,7 +72,10 @@ def test_file_names_that_are_no_unicode_survive_too(name: bytes) -> None:
     import os
 
     path = "/a/" + os.fsdecode(name)
-    assert fs_path(to_uri(PurePosixPath(path)), windows=False) == str(PurePosixPath(path)) or name in (b".", b"..")
+    assert fs_path(to_uri(PurePosixPath(path)), windows=False) == str(PurePosixPath(path)) or name in (
+        b".",
+        b"..",
+    )
 
 
 def test_virtual_addresses_name_run_and_node() -> None:

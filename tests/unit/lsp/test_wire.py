@@ -36,7 +36,9 @@ def test_what_is_no_header_cannot_be_gone_on_from(data: bytes) -> None:
 
 
 @pytest.mark.requirement("lsp:wire:too-large")
-def test_a_message_that_is_too_large_is_skipped_and_the_next_one_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_too_large_is_skipped_and_the_next_one_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(wire, "LARGEST_FRAME", 10)
     bad, good = frames(b"Content-Length: 11\r\n\r\n" + b"x" * 11 + b"Content-Length: 2\r\n\r\n{}")
     assert isinstance(bad, BadFrame)

@@ -57,6 +57,7 @@ OWN_METHODS: dict[str, str] = {
     "treewright/compare": "tree:compare",
     "treewright/findings": "findings:findings",
     "treewright/fix": "findings:fix",
+    "treewright/searchFix": "searching:search_fix",
     "treewright/issue": "findings:issue",
     "treewright/decide": "findings:decide",
     "treewright/decisions": "findings:decisions",
@@ -73,6 +74,17 @@ OWN_METHODS: dict[str, str] = {
 
 COMMANDS = tuple(
     f"treewright.lsp.{name}"
-    for name in ("audit", "resume", "stop", "report", "open", "issue", "deeper", "accept", "dismiss")
+    for name in (
+        "audit",
+        "resume",
+        "stop",
+        "report",
+        "open",
+        "issue",
+        "deeper",
+        "accept",
+        "dismiss",
+        "search",
+    )
 )
 """What `workspace/executeCommand` takes; all are answered by `commands:execute`."""

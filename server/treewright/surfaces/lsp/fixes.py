@@ -90,6 +90,16 @@ def workspace_edit(
     return _versioned(changed, annotated=client.annotated and len(changed) > 1, about=finding.title)
 
 
+def whole_edit(target: Target, new: str, client: ClientEdits) -> dict[str, Any]:
+    """Return the smallest edit that makes a text another one, bound to the text's version."""
+    edit = _replacement(0, len(target.index.text), new, target.index, client.units)
+    if not client.versioned:
+        return {"changes": {target.uri: [edit]}}
+    return {
+        "documentChanges": [{"textDocument": {"uri": target.uri, "version": target.version}, "edits": [edit]}]
+    }
+
+
 def _versioned(
     changed: Sequence[tuple[Target, list[dict[str, Any]]]], *, annotated: bool, about: str
 ) -> dict[str, Any]:
@@ -168,9 +178,13 @@ def _text_edit(edit: Edit, first: int, index: LineIndex, units: Units) -> dict[s
     count = max(0, edit.end - edit.start + 1)
     start = index.start(first)
     end = index.start(first + count) if first + count < len(index) else len(index.text)
+    return _replacement(start, end, edit.new, index, units)
+
+
+def _replacement(start: int, end: int, new: str, index: LineIndex, units: Units) -> dict[str, Any]:
     old = index.text[start:end]
     ending = "\r\n" if "\r\n" in index.text else "\n"
-    new = ending.join(split_lines(edit.new))
+    new = ending.join(split_lines(new))
     if old and not old.endswith(("\n", "\r")):
         new = new.removesuffix(ending)  # the last line has no end, and gets none
     same = _shared(old, new, "\r\n")
@@ -194,7 +208,7 @@ def _shared(one: str, other: str, line_end: str) -> int:
         if left != right:
             break
         count += 1
-    first, second = line_end
+    first, second = line_end[0], line_end[1]
     if count and one[count - 1] == first and second in (one[count : count + 1], other[count : count + 1]):
         count -= 1
     return count

@@ -1,14 +1,14 @@
 """Runs that this server drives: started, shown with progress, stopped, told about."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from treewright.app.driving import Driver
-from treewright.app.explorations import Growing, Outcome
+from treewright.app.driving import Drivable, Driver
 from treewright.app.request import Progress
 from treewright.errors import TreewrightError
 from treewright.surfaces.lsp.progress import WorkDone
@@ -32,7 +32,7 @@ class Job:
     """
 
     run: str
-    driver: Driver
+    driver: Driver[Any]
     progress: WorkDone
     in_flight: int = 0
     settled: int = 0
@@ -72,27 +72,45 @@ class Jobs:
         """Tell whether a run is driven here."""
         return run in self._jobs
 
+    def folder(self, run: str) -> str:
+        """Return the folder of a run driven here, which the index may not know yet; empty for any other."""
+        job = self._jobs.get(run)
+        return str(job.driver.growing.folder) if job else ""
+
     def in_flight(self, run: str) -> int:
         """Return how many tasks of a run are being performed here."""
         job = self._jobs.get(run)
         return job.in_flight if job else 0
 
-    def drive(self, growing: Growing, title: str, token: str | int | None) -> Job:
-        """Drive an open run beside everything else."""
+    def drive(
+        self,
+        growing: Drivable[Any],
+        title: str,
+        token: str | int | None,
+        ended: Callable[[Any], Coroutine[Any, Any, None]] | None = None,
+    ) -> Job:
+        """Drive an open run beside everything else.
+
+        Args:
+            growing: the run.
+            title: of its progress.
+            token: the request's own for the progress; None to make one.
+            ended: told its outcome when it ended without a fault.
+        """
         loop = asyncio.get_running_loop()
         progress = WorkDone(self._session, token, title)
         run = growing.run
 
-        def heard(told: Progress) -> None:
+        def heard(*told: Any) -> None:
             try:
-                loop.call_soon_threadsafe(self._heard, run, told)
+                loop.call_soon_threadsafe(self._heard, run, *told)
             except RuntimeError:  # the server has left
                 return
 
         job = Job(run, Driver(growing, heard), progress)
         self._jobs[run] = job
         self._session.spawn(progress.begin(job.driver.stop), "showing progress")
-        self._session.spawn(self._await_end(job, job.driver.done), f"run {run}")
+        self._session.spawn(self._await_end(job, job.driver.done, ended), f"run {run}")
         self._session.room.changes.poke(run)
         return job
 
@@ -110,21 +128,31 @@ class Jobs:
             job.driver.stop()
         await asyncio.gather(*(job.ended.wait() for job in list(self._jobs.values())))
 
-    def _heard(self, run: str, told: Progress) -> None:
+    def _heard(self, run: str, told: Any, *_: Any) -> None:
         job = self._jobs.get(run)
         if job is not None:
-            job.note(told)
+            if isinstance(told, Progress):
+                job.note(told)
+            else:
+                job.settled += len(told)
             job.progress.report(job.told())
             self._session.room.changes.poke(run)
 
-    async def _await_end(self, job: Job, done: Future[Outcome]) -> None:
+    async def _await_end(
+        self,
+        job: Job,
+        done: Future[Any],
+        ended: Callable[[Any], Coroutine[Any, Any, None]] | None,
+    ) -> None:
         try:
             outcome = await asyncio.wrap_future(done)
         except TreewrightError as fault:
             job.progress.end(fault.message)
             self._session.show(f"{fault.message} {fault.hint}".strip(), types.MessageType.Error)
         else:
-            job.progress.end(outcome.status.value)
+            job.progress.end(str(outcome.status))
+            if ended is not None:
+                await ended(outcome)
             for notice in outcome.notices:
                 if notice.severity == "warning":
                     self._session.show(notice.message, types.MessageType.Warning)

@@ -456,6 +456,49 @@ class DeeperRequest(Growth):
     node: NodeId
 
 
+class SearchFixRequest(Message):
+    """`treewright/searchFix`: search code branches for a program that passes the tests that reach a function.
+
+    Either `run` and `node` of a finding, or `uri` and `line` (from 0) of a place in a file; `checks`: files of tests,
+    empty for those that are found to reach it. Code is executed, so the workspace must be trusted. How it ended is told
+    by `treewright/searchEnded`.
+    """
+
+    run: Name = ""
+    node: Annotated[str, Field(max_length=2000)] = ""
+    uri: Name = ""
+    line: Annotated[int, Field(ge=0)] = 0
+    checks: list[Name] = Field(default_factory=list, max_length=50)
+    model: Name = ""
+    time_limit_s: Annotated[float, Field(gt=0, le=86_400)] = 120.0
+    spend_cap_usd: Annotated[float, Field(ge=0)] | None = None
+    work_done_token: str | int | None = None
+
+
+class SearchFixResult(Message):
+    """A search has begun. `function`: under test. `checks`: paths of the files of tests."""
+
+    run: str
+    folder: str
+    function: str
+    checks: list[str]
+    notices: list[NoticeRow]
+
+
+class SearchEnded(Message):
+    """`treewright/searchEnded`: `edit` is an LSP `WorkspaceEdit`, only when a program passed every check and the file is
+    as it was when the search began; `headline` says in one line how it ended.
+    """
+
+    run: str
+    status: str
+    verified: bool
+    headline: str
+    uri: str
+    diff: str
+    edit: dict[str, Any] | None
+
+
 # --- catalogues ------------------------------------------------------------------------------------------------------
 
 
@@ -672,6 +715,7 @@ REQUESTS: dict[str, tuple[type[Message], type[Message]]] = {
     "treewright/compare": (CompareRequest, TextResult),
     "treewright/findings": (FindingsRequest, FindingsResult),
     "treewright/fix": (FindingRequest, FixResult),
+    "treewright/searchFix": (SearchFixRequest, SearchFixResult),
     "treewright/issue": (FindingRequest, TextResult),
     "treewright/decide": (DecideRequest, DecideResult),
     "treewright/decisions": (DecisionsRequest, DecisionsResult),
@@ -689,6 +733,7 @@ REQUESTS: dict[str, tuple[type[Message], type[Message]]] = {
 NOTIFICATIONS: dict[str, type[Message]] = {
     "treewright/runChanged": RunChanged,
     "treewright/findingsChanged": FindingsChanged,
+    "treewright/searchEnded": SearchEnded,
 }
 """Told to the client."""
 

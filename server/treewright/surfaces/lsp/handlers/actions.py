@@ -56,7 +56,8 @@ async def _actions(session: Session, document: Document, each: Shown) -> list[di
                     "edit": edit,
                 }
             )
-    for kind, title in _COMMANDS:
+    offered = [("search", "Search for a verified fix"), *_COMMANDS] if session.settings.trusted else _COMMANDS
+    for kind, title in offered:
         command = command_for(session, kind, finding.run, finding.node, f"{title} ({finding.node})")
         found.append({"title": command["title"], "kind": _KIND, "diagnostics": [shown], "command": command})
     return found

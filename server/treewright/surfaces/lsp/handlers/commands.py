@@ -11,7 +11,7 @@ from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.actions import SERVER_PREFIX
 from treewright.surfaces.lsp.checking import outgoing, read
 from treewright.surfaces.lsp.handlers import deeper as going_deeper
-from treewright.surfaces.lsp.handlers import findings, growing, reports
+from treewright.surfaces.lsp.handlers import findings, growing, reports, searching
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.shown_files import show_text
 from treewright.surfaces.lsp.uris import virtual_uri
@@ -79,6 +79,10 @@ async def _deeper(session: Session, given: Any) -> m.GrowingResult:
     return await going_deeper.deeper(session, read(m.DeeperRequest, given))
 
 
+async def _search(session: Session, given: Any) -> m.SearchFixResult:
+    return await searching.search_fix(session, read(m.SearchFixRequest, given))
+
+
 def _deciding(decision: str) -> Callable[[Session, Any], Awaitable[m.DecideResult | None]]:
     async def decide(session: Session, given: Any) -> m.DecideResult | None:
         asked = dict(given or {})
@@ -110,6 +114,7 @@ _ACTS: dict[str, Callable[[Session, Any], Awaitable[Any]]] = {
     "open": _open,
     "issue": _issue,
     "deeper": _deeper,
+    "search": _search,
     "accept": _deciding("accepted"),
     "dismiss": _deciding("dismissed"),
 }

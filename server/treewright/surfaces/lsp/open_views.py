@@ -66,7 +66,8 @@ class OpenViews:
     async def _opened(self, reference: str) -> TreeView:
         flight = self._opening.get(reference)
         if flight is None:
-            flight = asyncio.ensure_future(asyncio.to_thread(TreeView, self._session.app.context, reference))
+            where = self._session.room.jobs.folder(reference) or reference
+            flight = asyncio.ensure_future(asyncio.to_thread(TreeView, self._session.app.context, where))
             self._opening[reference] = flight
             flight.add_done_callback(lambda _: self._opening.pop(reference, None))
         view = await asyncio.shield(flight)

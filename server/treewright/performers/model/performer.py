@@ -34,7 +34,7 @@ ROOMY_FROM = 16_000
 """Tokens of context from which a task is asked in one call."""
 _EVIDENCE_SHARE = 4
 """One part in so many of a small context goes to text that can be cited."""
-_EVIDENCE_MOST = 1100
+_EVIDENCE_MOST = 700
 _EVIDENCE_ROOMY = 12_000
 _NOTES_A_PIECE = 3
 
@@ -260,7 +260,6 @@ class ModelPerformer:
         scored: bool,
     ) -> dict[str, Any]:
         style = self._sizes.style
-        answer: dict[str, Any] = {}
         parts = shapes.groups(names, style)
         if not parts and not scored:
             parts = [[]]  # faults of the node as a whole: its citations are asked for again
@@ -272,19 +271,34 @@ class ModelPerformer:
                 schema = shapes.join_schemas([schema, shapes.judge_schema(brief, style, excerpt)])
                 task += "\n\n" + compose.judge_task(brief, style, excerpt)
             return await self._ask(brief, course, "derive", task, schema, excerpt, leads)
-        for number, group in enumerate(parts):
-            if not group:
-                continue
-            schema = shapes.derive_schema(brief, style, excerpt, group)
+        return await self._in_parts(brief, course, excerpt, parts, leads, scored=scored)
+
+    async def _in_parts(
+        self,
+        brief: Brief,
+        course: Course,
+        excerpt: Excerpt,
+        parts: list[list[str]],
+        leads: Sequence[Any],
+        *,
+        scored: bool,
+    ) -> dict[str, Any]:
+        """Ask for a few fields at a time; what is filled in already is shown, and the scores come with the last part."""
+        style = self._sizes.style
+        answer: dict[str, Any] = {}
+        names = [name for group in parts for name in group]
+        asked = [group for group in parts if group] or ([[]] if scored else [])
+        for number, group in enumerate(asked):
+            last = scored and number == len(asked) - 1
             cites = bool(shapes.cited_fields(brief.preset, group)) and not excerpt.empty
-            shown = excerpt if cites or number == 0 else Excerpt(excerpt.documents)
+            defended = last and bool(brief.preset.gate("defense_shown"))
+            shown = excerpt if cites or defended or number == 0 else Excerpt(excerpt.documents)
+            schema = shapes.derive_schema(brief, style, shown, group)
             task = compose.derive_task(brief, style, group, _told(answer, names), cites=cites)
+            if last:
+                schema = shapes.join_schemas([schema, shapes.judge_schema(brief, style, shown)])
+                task += "\n\n" + compose.judge_task(brief, style, shown)
             answer |= await self._ask(brief, course, f"derive:{number}", task, schema, shown, leads)
-        if scored:
-            schema = shapes.judge_schema(brief, style, excerpt)
-            task = compose.derive_task(brief, style, [], _told(answer, names), cites=False)
-            task += "\n\n" + compose.judge_task(brief, style, excerpt)
-            answer |= await self._ask(brief, course, "judge", task, schema, excerpt)
         return answer
 
     # --- external and summarise -------------------------------------------------------------------------

@@ -1,10 +1,11 @@
 """From answers that fit their shape to results of the engine."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from treewright.explore.merging import normalised
 from treewright.explore.tasks import (
     Brief,
     DeriveResult,
@@ -22,12 +23,37 @@ BEFORE_CHECK = "NONE"
 """What the external field holds until the cross-check X has written to it."""
 
 
-def plain(value: Any) -> FieldValue:
-    """Return a field as the engine keeps it: a list of one item is that item."""
-    if isinstance(value, list):
-        found = [str(item).strip() for item in value if str(item).strip()]
-        return found[0] if len(found) == 1 else found
-    return str(value).strip()
+def plain(value: Any, echoes: Collection[str] = ()) -> FieldValue:
+    """Return a field as the engine keeps it: a list of one item is that item.
+
+    What only repeats an item before it, or words of the task, says nothing and is left out; the engine asks for what is missing then.
+
+    Args:
+        value: a text or a list of texts.
+        echoes: normalised texts that say nothing here: the statement, what the field is for.
+    """
+    if not isinstance(value, list):
+        text = str(value).strip()
+        return "" if normalised(text) in echoes else text
+    seen: set[str] = set(echoes)
+    found = []
+    for item in value:
+        text = str(item).strip()
+        if text and normalised(text) not in seen:
+            seen.add(normalised(text))
+            found.append(text)
+    return found[0] if len(found) == 1 else found
+
+
+def echoes_of(brief: Brief, name: str) -> set[str]:
+    """Return the texts that say nothing in a field: what the field is for, and the statement of the node."""
+    preset = brief.preset
+    about = [preset.rule(name).about, *(field.about for field in preset.root_schema(brief.mode).fields)]
+    if name != preset.parts.subject and brief.proposal is not None:
+        about.append(brief.proposal.statement)
+    if brief.root is not None:
+        about.append(brief.root.statement)
+    return {normalised(text) for text in about if text}
 
 
 def citations_of(given: object, excerpt: Excerpt, field: str = "") -> list[Citation]:
@@ -43,7 +69,9 @@ def citations_of(given: object, excerpt: Excerpt, field: str = "") -> list[Citat
 def ground_result(brief: Brief, answer: Mapping[str, Any], excerpt: Excerpt) -> GroundResult:
     """Return the root of an answer; an inferred topic is marked (contract: exploration, 3)."""
     names = [field.name for field in brief.preset.root_schema(brief.mode).fields]
-    fields: dict[str, FieldValue] = {name: plain(answer[name]) for name in names if name in answer}
+    fields: dict[str, FieldValue] = {
+        name: plain(answer[name], echoes_of(brief, name)) for name in names if name in answer
+    }
     statement = verbatim(brief) or " ".join(str(answer.get("statement", "")).split())
     if brief.root_spec.inferred and statement and not statement.startswith("[INFERRED]"):
         statement = f"[INFERRED] {statement}"
@@ -80,7 +108,19 @@ def propose_result(brief: Brief, answer: Mapping[str, Any], excerpt: Excerpt) ->
                 facts=facts,
             )
         )
-    return ProposeResult(proposals=found)
+    fresh = [each for each in found if normalised(each.statement) not in _said(brief)]
+    if found and not fresh:
+        return ProposeResult(reason="the statement is in the tree already; say something that no node says")
+    return ProposeResult(proposals=fresh)
+
+
+def _said(brief: Brief) -> set[str]:
+    """Return the statements that a proposal may not repeat: the root's, those of its way down, those around it."""
+    said = [brief.root.statement] if brief.root else []
+    said += [node.statement for node in brief.lineage] + list(brief.known)
+    if brief.framing is not None:
+        said += [brief.framing.prompt, *brief.framing.prompt.split(". ")]
+    return {normalised(text) for text in said}
 
 
 def derive_result(
@@ -97,7 +137,7 @@ def derive_result(
     """
     previous = brief.previous
     fields: dict[str, FieldValue] = dict(previous.fields) if previous else {}
-    fields |= {name: plain(answer[name]) for name in names if name in answer}
+    fields |= {name: plain(answer[name], echoes_of(brief, name)) for name in names if name in answer}
     _fill_own(brief, fields, held)
     cited = [c for c in held if c.field not in cited_fields(brief.preset, names)] if previous else list(held)
     cited += citations_of(answer.get("citations"), excerpt)

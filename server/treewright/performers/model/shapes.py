@@ -19,7 +19,7 @@ TEXT_MOST = 300
 ITEM_MOST = 150
 CHOICES_MOST = 40
 """Lines that a close answer may choose among."""
-FIELDS_PER_PART = 3
+FIELDS_PER_PART = 4
 """Fields that a small model fills in at once without losing the thread."""
 
 Schema = dict[str, Any]

@@ -3,23 +3,25 @@
     python tools/generate_protocol.py            write it
     python tools/generate_protocol.py --check    exit 1 when it is stale
 
-The models in `server/treewright/surfaces/lsp/messages.py` are the one schema of both sides (contract: surfaces, 2).
+The models in `server/treewright/surfaces/lsp/messages/` are the one schema of both sides (contract: surfaces, 2).
 """
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from treewright.surfaces.lsp import messages
+from treewright.surfaces.lsp.messages import catalogue, events, findings, methods, runs, trees
+from treewright.surfaces.lsp.messages.message import Message
 from treewright.surfaces.lsp.settings import EditorSettings
 
 TARGET = Path(__file__).resolve().parent.parent / "extension" / "src" / "protocol.ts"
 _HEAD = """\
-// Generated from server/treewright/surfaces/lsp/messages.py by tools/generate_protocol.py. Do not edit.
+// Generated from server/treewright/surfaces/lsp/messages by tools/generate_protocol.py. Do not edit.
 
 import { NotificationType, RequestType } from 'vscode-languageclient/node';
 """
@@ -30,30 +32,36 @@ def generated() -> str:
     schemas = _schemas()
     parts = [_HEAD]
     parts += [_interface(name, schema) for name, schema in schemas.items()]
-    parts.append(_table("Requests", "What the extension asks the server.", messages.REQUESTS))
+    parts.append(_table("Requests", "What the extension asks the server.", methods.REQUESTS))
     parts.append(_notifications())
-    parts.append(_table("ClientRequests", "What the server asks the extension.", messages.CLIENT_REQUESTS))
+    parts.append(_table("ClientRequests", "What the server asks the extension.", methods.CLIENT_REQUESTS))
     return "\n".join(parts)
 
 
 def _schemas() -> dict[str, dict[str, Any]]:
     """Return each model's schema by name: what may be left out when it is received here, is always there when sent."""
-    received = [asked for asked, _ in messages.REQUESTS.values()]
+    received = [asked for asked, _ in methods.REQUESTS.values()]
     received.append(EditorSettings)
-    received += [answer for _, answer in messages.CLIENT_REQUESTS.values()]
-    sent = [answer for _, answer in messages.REQUESTS.values()]
-    sent += [*messages.NOTIFICATIONS.values(), *(asked for asked, _ in messages.CLIENT_REQUESTS.values())]
+    received += [answer for _, answer in methods.CLIENT_REQUESTS.values()]
+    sent = [answer for _, answer in methods.REQUESTS.values()]
+    sent += [*methods.NOTIFICATIONS.values(), *(asked for asked, _ in methods.CLIENT_REQUESTS.values())]
     found: dict[str, dict[str, Any]] = {}
     for models, mode in ((sent, "serialization"), (received, "validation")):
         inputs: Any = [(model, mode) for model in dict.fromkeys(models)]
         _, schema = models_json_schema(inputs, by_alias=True)
         found.update(schema["$defs"])
-    order = [name for name, value in vars(messages).items() if _is_message(value)]
+    families = (runs, trees, findings, catalogue, events)
+    order = [
+        name
+        for family in families
+        for name, value in vars(family).items()
+        if _is_message(value) and value.__module__ == family.__name__
+    ]
     return {name: found[name] for name in [*order, EditorSettings.__name__] if name in found}
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, BaseModel)
+    return isinstance(value, type) and issubclass(value, Message)
 
 
 def _interface(name: str, schema: dict[str, Any]) -> str:
@@ -100,7 +108,7 @@ def _type(schema: dict[str, Any]) -> str:
             return "unknown"
 
 
-def _table(name: str, about: str, methods: dict[str, tuple[type[BaseModel], type[BaseModel]]]) -> str:
+def _table(name: str, about: str, methods: Mapping[str, tuple[type[BaseModel], type[BaseModel]]]) -> str:
     lines = [f"/** {about} */", f"export const {name} = {{"]
     for method, (asked, answer) in methods.items():
         lines.append(
@@ -120,7 +128,7 @@ def _table(name: str, about: str, methods: dict[str, tuple[type[BaseModel], type
 
 def _notifications() -> str:
     lines = ["/** What the server tells the extension. */", "export const Notifications = {"]
-    for method, model in messages.NOTIFICATIONS.items():
+    for method, model in methods.NOTIFICATIONS.items():
         lines.append(f"  {_key(method)}: new NotificationType<{model.__name__}>('{method}'),")
     return "\n".join([*lines, "} as const;", ""])
 

@@ -1,4 +1,4 @@
-// Generated from server/treewright/surfaces/lsp/messages.py by tools/generate_protocol.py. Do not edit.
+// Generated from server/treewright/surfaces/lsp/messages by tools/generate_protocol.py. Do not edit.
 
 import { NotificationType, RequestType } from 'vscode-languageclient/node';
 
@@ -391,17 +391,6 @@ export interface SearchFixResult {
   notices: NoticeRow[];
 }
 
-/** `treewright/searchEnded`: `edit` is an LSP `WorkspaceEdit`, only when a program passed every check and the file is as it was when the search began; `headline` says in one line how it ended. */
-export interface SearchEnded {
-  run: string;
-  status: string;
-  verified: boolean;
-  headline: string;
-  uri: string;
-  diff: string;
-  edit: Record<string, unknown> | null;
-}
-
 /** `treewright/presets`: the shipped presets and the user's. */
 export type PresetsRequest = Record<string, never>;
 
@@ -507,6 +496,17 @@ export interface ReportRequest {
 /** `treewright/document`: the text of a `treewright:` address. */
 export interface DocumentRequest {
   uri: string;
+}
+
+/** `treewright/searchEnded`: `edit` is an LSP `WorkspaceEdit`, only when a program passed every check and the file is as it was when the search began; `headline` says in one line how it ended. */
+export interface SearchEnded {
+  run: string;
+  status: string;
+  verified: boolean;
+  headline: string;
+  uri: string;
+  diff: string;
+  edit: Record<string, unknown> | null;
 }
 
 /** What changed of one run since the last notice. `row`: null when the run is gone. `nodes`: whose lines changed, when the run is open in a view and they are few; `many`: too many to name. `revision`: as in pages; 0 when the run is not open in a view. */

@@ -9,8 +9,9 @@ from pydantic import ValidationError
 
 from tools import generate_protocol
 from treewright.data.codes import code_meanings
-from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.features import OWN_METHODS
+from treewright.surfaces.lsp.messages import catalogue, events, findings, methods, runs, trees
+from treewright.surfaces.lsp.messages.message import Message
 from treewright.surfaces.lsp.settings import EditorSettings, read_settings
 
 
@@ -23,27 +24,31 @@ def test_the_extensions_protocol_is_what_the_messages_say() -> None:
 
 @pytest.mark.requirement("lsp:protocol:one-schema")
 def test_every_method_of_the_schema_is_answered_with_its_types() -> None:
-    assert set(OWN_METHODS) == set(m.REQUESTS)
+    assert set(OWN_METHODS) == set(methods.REQUESTS)
     for method, target in OWN_METHODS.items():
         module, _, name = target.partition(":")
         handler = getattr(importlib.import_module(f"treewright.surfaces.lsp.handlers.{module}"), name)
         hints = typing.get_type_hints(handler)
-        assert (hints["request"], hints["return"]) == m.REQUESTS[method], method
+        assert (hints["request"], hints["return"]) == methods.REQUESTS[method], method
+
+
+def _is_message(value: object) -> bool:
+    return isinstance(value, type) and issubclass(value, Message) and value is not Message
 
 
 def test_every_message_says_what_it_is_for() -> None:
-    told = [value for value in vars(m).values() if isinstance(value, type) and issubclass(value, m.Message)]
-    silent = [model.__name__ for model in told if model.__doc__ is None or model.__doc__ == m.Message.__doc__]
-    assert [name for name in silent if name != "Message"] == []
+    families = (runs, trees, findings, catalogue, events)
+    told = [value for family in families for value in vars(family).values() if _is_message(value)]
+    assert [model.__name__ for model in told if model.__doc__ in (None, Message.__doc__)] == []
 
 
 def test_names_come_in_either_way_and_go_out_in_camel_case() -> None:
-    assert m.StartRequest.model_validate({"maxBranches": 12}) == m.StartRequest.model_validate(
+    assert runs.StartRequest.model_validate({"maxBranches": 12}) == runs.StartRequest.model_validate(
         {"max_branches": 12}
     )
-    assert m.FindingsChanged(shown=1, hidden=2).model_dump(by_alias=True) == {"shown": 1, "hidden": 2}
+    assert events.FindingsChanged(shown=1, hidden=2).model_dump(by_alias=True) == {"shown": 1, "hidden": 2}
     with pytest.raises(ValidationError):
-        m.StartRequest.model_validate({"maxBranches": 11})
+        runs.StartRequest.model_validate({"maxBranches": 11})
 
 
 def test_settings_keep_what_fits_and_tell_what_does_not() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from treewright.app.watch import Follower
 from treewright.errors import StoreError
 from treewright.store.index import IndexEntry
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.events import RunChange, RunChanged
 from treewright.surfaces.lsp.rows import run_row
 
 if TYPE_CHECKING:
@@ -83,15 +83,15 @@ class Changes:
             entry = change.entry if change else self.entries.get(run)
             told.append(await self._change(run, None if gone else entry))
         if told:
-            message = m.RunChanged(changes=told)
+            message = RunChanged(changes=told)
             self._session.tell("treewright/runChanged", message.model_dump(mode="json", by_alias=True))
             self._session.room.runs_changed(told)
 
-    async def _change(self, run: str, entry: IndexEntry | None) -> m.RunChange:
+    async def _change(self, run: str, entry: IndexEntry | None) -> RunChange:
         grown = await self._session.room.views.grow(run)
         jobs = self._session.room.jobs
         row = await asyncio.to_thread(run_row, entry, jobs.drives(run)) if entry else None
-        return m.RunChange(
+        return RunChange(
             run=run,
             row=row,
             nodes=sorted(grown.nodes) if grown else [],

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.board import Board
 from treewright.surfaces.lsp.changes import Changes
 from treewright.surfaces.lsp.jobs import Jobs
+from treewright.surfaces.lsp.messages.events import FindingsChanged, RunChange
 from treewright.surfaces.lsp.open_views import OpenViews
 from treewright.surfaces.lsp.publisher import Publisher
 from treewright.surfaces.lsp.rendering import Look
@@ -52,7 +52,7 @@ class EngineRoom:
         self.written = Written(session)
         self.virtual = Virtual(session)
 
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Begin to look for changes and to show findings."""
         self._session.spawn(self.changes.run(), "following runs")
         self._session.spawn(self.board.run(), "reading findings")
@@ -81,7 +81,7 @@ class EngineRoom:
         """The workspace folders are others now."""
         self.board.reload()
 
-    def runs_changed(self, changes: list[m.RunChange]) -> None:
+    def runs_changed(self, changes: list[RunChange]) -> None:
         """Runs have changed, here or elsewhere."""
         if any(change.row is None or change.row.kind == "exploration" for change in changes):
             self.board.reload()
@@ -93,7 +93,7 @@ class EngineRoom:
         told = (sum(shown for shown, _ in counts), sum(hidden for _, hidden in counts))
         if told != self._told:
             self._told = told
-            message = m.FindingsChanged(shown=told[0], hidden=told[1])
+            message = FindingsChanged(shown=told[0], hidden=told[1])
             self._session.tell("treewright/findingsChanged", message.model_dump(mode="json", by_alias=True))
 
     async def _watch_files(self) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 from pygls.exceptions import JsonRpcException
 
-from treewright.surfaces.lsp.messages import ModelCompleteRequest, ModelCompleteResult
+from treewright.surfaces.lsp.messages.events import ModelCompleteRequest, ModelCompleteResult
 
 if TYPE_CHECKING:
     from treewright.models.provider import EditorCall

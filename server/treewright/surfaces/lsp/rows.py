@@ -3,11 +3,12 @@
 from treewright.app.views import NodeRow
 from treewright.store.index import IndexEntry
 from treewright.store.locks import run_holder
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.runs import RunRow
+from treewright.surfaces.lsp.messages.trees import NodeLine
 from treewright.tree.run import Status
 
 
-def run_row(entry: IndexEntry, driven_here: bool) -> m.RunRow:
+def run_row(entry: IndexEntry, driven_here: bool) -> RunRow:
     """Return a run as a list shows it; looks at its folder for who drives it."""
     driven_by = ""
     if not driven_here and entry.kind != "deliberation":
@@ -16,7 +17,7 @@ def run_row(entry: IndexEntry, driven_here: bool) -> m.RunRow:
     status = entry.status
     if status == Status.GROWING.value and not driven_here and not driven_by:
         status = Status.STOPPED.value  # whoever drove it is dead; it can be gone on with
-    return m.RunRow(
+    return RunRow(
         id=entry.id,
         kind=entry.kind,
         status=status,
@@ -31,6 +32,6 @@ def run_row(entry: IndexEntry, driven_here: bool) -> m.RunRow:
     )
 
 
-def node_line(row: NodeRow) -> m.NodeLine:
+def node_line(row: NodeRow) -> NodeLine:
     """Return a node's row as a message."""
-    return m.NodeLine.model_construct(**row._asdict())
+    return NodeLine.model_construct(**row._asdict())

@@ -94,7 +94,7 @@ class Session:
 
     async def _prepare(self) -> None:
         await asyncio.to_thread(_load)
-        await self.room.open()
+        await self.room.begin()
         self.ready.set()
 
     @property
@@ -198,4 +198,4 @@ def _load() -> None:
     """Import what the first requests need, off the loop."""
     import treewright.app.treewright
     import treewright.surfaces.lsp.engine_room
-    import treewright.surfaces.lsp.messages  # noqa: F401 - imported to have it loaded
+    import treewright.surfaces.lsp.messages.methods  # noqa: F401 - imported to have it loaded

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
-from treewright.surfaces.lsp.messages import Message
+from treewright.surfaces.lsp.messages.message import Message
 
 
 class EditorSettings(Message):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from treewright.surfaces.lsp.messages import RunChange
+from treewright.surfaces.lsp.messages.events import RunChange
 from treewright.surfaces.lsp.uris import VIRTUAL, virtual_parts
 
 if TYPE_CHECKING:

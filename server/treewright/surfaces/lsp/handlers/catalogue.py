@@ -11,61 +11,77 @@ from treewright.app.model_list import answering_models, listed_models
 from treewright.errors import RequestError
 from treewright.presets.fault import Fault
 from treewright.presets.loader import find_preset
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.catalogue import (
+    AboutRequest,
+    AboutResult,
+    FaultRow,
+    KeysRequest,
+    KeysResult,
+    ModelRow,
+    ModelsRequest,
+    ModelsResult,
+    PresetRow,
+    PresetsRequest,
+    PresetsResult,
+    PresetTextRequest,
+    PresetTextResult,
+    ValidateRequest,
+    ValidateResult,
+)
 from treewright.surfaces.lsp.places import as_path
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import to_uri
 
 
-async def presets(session: Session, request: m.PresetsRequest) -> m.PresetsResult:
+async def presets(session: Session, request: PresetsRequest) -> PresetsResult:
     """List the shipped presets and the user's."""
     del request  # it says nothing
     found = await asyncio.to_thread(session.app.presets)
-    return m.PresetsResult(
+    return PresetsResult(
         presets=[
-            m.PresetRow(name=p.name, description=p.description, source=p.source, path=p.path, faults=p.faults)
+            PresetRow(name=p.name, description=p.description, source=p.source, path=p.path, faults=p.faults)
             for p in found
         ]
     )
 
 
-async def preset_text(session: Session, request: m.PresetTextRequest) -> m.PresetTextResult:
+async def preset_text(session: Session, request: PresetTextRequest) -> PresetTextResult:
     """Return the text of a new preset, made from one that is there."""
     root = await asyncio.to_thread(lambda: session.app.context.configuration().root)
     source = await asyncio.to_thread(find_preset, request.like, root.folder)
     text = await asyncio.to_thread(source.read_text, "utf-8")
     named = re.sub(r"\A(---\s*\n(?:.*\n)*?name:[ \t]*)\S+", rf"\g<1>{request.name}", text, count=1)
-    return m.PresetTextResult(text=named, folder=str(root.presets))
+    return PresetTextResult(text=named, folder=str(root.presets))
 
 
-async def models(session: Session, request: m.ModelsRequest) -> m.ModelsResult:
+async def models(session: Session, request: ModelsRequest) -> ModelsResult:
     """List models that can be named; the usual local ports are asked only on the user's wish."""
     found, default = await asyncio.to_thread(listed_models, session.app.context)
     if request.discover:
         found += await answering_models()
-    rows = [m.ModelRow(name=e.name, kind=e.kind, detail=e.detail, ready=e.ready) for e in found]
-    return m.ModelsResult(models=rows, default=session.settings.model or default)
+    rows = [ModelRow(name=e.name, kind=e.kind, detail=e.detail, ready=e.ready) for e in found]
+    return ModelsResult(models=rows, default=session.settings.model or default)
 
 
-async def keys(session: Session, request: m.KeysRequest) -> m.KeysResult:
+async def keys(session: Session, request: KeysRequest) -> KeysResult:
     """Take keys; an empty one is forgotten."""
     session.keys.update(request.keys)
     for name in [name for name, key in session.keys.items() if not key]:
         del session.keys[name]
-    return m.KeysResult(known=len(session.keys))
+    return KeysResult(known=len(session.keys))
 
 
-async def validate(session: Session, request: m.ValidateRequest) -> m.ValidateResult:
+async def validate(session: Session, request: ValidateRequest) -> ValidateResult:
     """Check a file or folder."""
     path = as_path(request.target)
     if path is None:
         raise RequestError("not_a_file", "Nothing was named.", "Name a file or a folder.")
     report = await asyncio.to_thread(session.app.validate, [path.absolute()])
-    return m.ValidateResult(faults=[_fault_row(fault) for fault in report.faults])
+    return ValidateResult(faults=[_fault_row(fault) for fault in report.faults])
 
 
-def _fault_row(fault: Fault) -> m.FaultRow:
-    return m.FaultRow(
+def _fault_row(fault: Fault) -> FaultRow:
+    return FaultRow(
         uri=to_uri(Path(fault.path)),
         path=fault.path,
         line=fault.line,
@@ -77,11 +93,11 @@ def _fault_row(fault: Fault) -> m.FaultRow:
     )
 
 
-async def about(session: Session, request: m.AboutRequest) -> m.AboutResult:
+async def about(session: Session, request: AboutRequest) -> AboutResult:
     """Return what an issue report needs."""
     del request  # it says nothing
     root = await asyncio.to_thread(lambda: session.app.context.configuration().root.folder)
-    return m.AboutResult(
+    return AboutResult(
         version=__version__,
         python=platform.python_version(),
         executable=sys.executable,

@@ -7,11 +7,27 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from treewright.errors import RequestError
-from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.actions import SERVER_PREFIX
 from treewright.surfaces.lsp.checking import outgoing, read
 from treewright.surfaces.lsp.handlers import deeper as going_deeper
 from treewright.surfaces.lsp.handlers import findings, growing, reports, searching
+from treewright.surfaces.lsp.messages.catalogue import DocumentRequest, ReportRequest
+from treewright.surfaces.lsp.messages.findings import (
+    DecideRequest,
+    DecideResult,
+    DeeperRequest,
+    FindingRequest,
+    SearchFixRequest,
+    SearchFixResult,
+)
+from treewright.surfaces.lsp.messages.runs import (
+    GrowingResult,
+    ResumeRequest,
+    StartRequest,
+    StopRequest,
+    StopResult,
+)
+from treewright.surfaces.lsp.messages.trees import TextResult
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.shown_files import show_text
 from treewright.surfaces.lsp.uris import virtual_uri
@@ -39,58 +55,58 @@ def _with_run(given: Any, **more: Any) -> dict[str, Any]:
     return {"run": given, **more} if isinstance(given, str) else {**more, **(given or {})}
 
 
-async def _audit(session: Session, given: Any) -> m.GrowingResult:
+async def _audit(session: Session, given: Any) -> GrowingResult:
     asked = {"root": given} if isinstance(given, str) else dict(given or {"root": "."})
-    return await growing.start(session, read(m.StartRequest, {"preset": "code-audit", **asked}))
+    return await growing.start(session, read(StartRequest, {"preset": "code-audit", **asked}))
 
 
-async def _resume(session: Session, given: Any) -> m.GrowingResult:
-    return await growing.resume(session, read(m.ResumeRequest, _with_run(given)))
+async def _resume(session: Session, given: Any) -> GrowingResult:
+    return await growing.resume(session, read(ResumeRequest, _with_run(given)))
 
 
-async def _stop(session: Session, given: Any) -> m.StopResult:
-    return await growing.stop(session, read(m.StopRequest, _with_run(given)))
+async def _stop(session: Session, given: Any) -> StopResult:
+    return await growing.stop(session, read(StopRequest, _with_run(given)))
 
 
-async def _report(session: Session, given: Any) -> m.TextResult:
-    request = read(m.ReportRequest, _with_run(given or "last"))
+async def _report(session: Session, given: Any) -> TextResult:
+    request = read(ReportRequest, _with_run(given or "last"))
     result = await reports.report(session, request)
     view = await session.room.views.get(request.run)
     await show_text(session, virtual_uri(view.run, f"{request.name.removesuffix('.md')}.md"), result.text)
     return result
 
 
-async def _open(session: Session, given: Any) -> m.TextResult:
-    request = read(m.FindingRequest, given)
+async def _open(session: Session, given: Any) -> TextResult:
+    request = read(FindingRequest, given)
     uri = virtual_uri(request.run, "node", f"{request.node}.md")
-    result = await reports.document(session, m.DocumentRequest(uri=uri))
+    result = await reports.document(session, DocumentRequest(uri=uri))
     await show_text(session, uri, result.text)
     return result
 
 
-async def _issue(session: Session, given: Any) -> m.TextResult:
-    request = read(m.FindingRequest, given)
+async def _issue(session: Session, given: Any) -> TextResult:
+    request = read(FindingRequest, given)
     result = await findings.issue(session, request)
     await show_text(session, virtual_uri(request.run, "issue", f"{request.node}.md"), result.text)
     return result
 
 
-async def _deeper(session: Session, given: Any) -> m.GrowingResult:
-    return await going_deeper.deeper(session, read(m.DeeperRequest, given))
+async def _deeper(session: Session, given: Any) -> GrowingResult:
+    return await going_deeper.deeper(session, read(DeeperRequest, given))
 
 
-async def _search(session: Session, given: Any) -> m.SearchFixResult:
-    return await searching.search_fix(session, read(m.SearchFixRequest, given))
+async def _search(session: Session, given: Any) -> SearchFixResult:
+    return await searching.search_fix(session, read(SearchFixRequest, given))
 
 
-def _deciding(decision: str) -> Callable[[Session, Any], Awaitable[m.DecideResult | None]]:
-    async def decide(session: Session, given: Any) -> m.DecideResult | None:
+def _deciding(decision: str) -> Callable[[Session, Any], Awaitable[DecideResult | None]]:
+    async def decide(session: Session, given: Any) -> DecideResult | None:
         asked = dict(given or {})
         if not asked.get("reason"):
             asked["reason"] = await _ask_reason(session, decision)
         if not asked["reason"]:
             return None  # the user thought better of it
-        return await findings.decide(session, read(m.DecideRequest, {**asked, "decision": decision}))
+        return await findings.decide(session, read(DecideRequest, {**asked, "decision": decision}))
 
     return decide
 

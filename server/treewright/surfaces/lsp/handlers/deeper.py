@@ -9,20 +9,21 @@ from treewright.errors import RequestError
 from treewright.explore.reports.markdown import node_markdown
 from treewright.explore.reports.record import node_record
 from treewright.store.durable import make_folder, replace_file
-from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.handlers import growing
+from treewright.surfaces.lsp.messages.findings import DeeperRequest
+from treewright.surfaces.lsp.messages.runs import GrowingResult, StartRequest
 from treewright.surfaces.lsp.session import Session
 from treewright.tree.run import RootSpec
 
 
-async def deeper(session: Session, request: m.DeeperRequest) -> m.GrowingResult:
+async def deeper(session: Session, request: DeeperRequest) -> GrowingResult:
     """Begin a run like the node's, with the node as its seed: accepted, advancing, expanded and not judged again."""
     view = await session.room.views.get(request.run)
     await asyncio.to_thread(view.row, request.node)
     seed, root, preset = await asyncio.to_thread(view.with_view, lambda looked: _seed(looked, request.node))
     path = await asyncio.to_thread(_keep, session, seed)
     shared = request.model_dump(exclude={"run", "node"}, exclude_none=True)
-    asked = m.StartRequest(
+    asked = StartRequest(
         preset=preset,
         root=root.path or root.text,
         base=root.workspace,

@@ -11,20 +11,33 @@ from treewright.explore.reports.markdown import node_markdown
 from treewright.explore.reports.record import node_record
 from treewright.store.decisions import Decision, Decisions
 from treewright.store.paths import find_workspace
-from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.board import Shown
 from treewright.surfaces.lsp.fixes import ClientEdits, workspace_edit
+from treewright.surfaces.lsp.messages.findings import (
+    DecideRequest,
+    DecideResult,
+    DecisionRow,
+    DecisionsRequest,
+    DecisionsResult,
+    FindingRequest,
+    FindingRow,
+    FindingsRequest,
+    FindingsResult,
+    FixResult,
+    SpotRange,
+)
+from treewright.surfaces.lsp.messages.trees import TextResult
 from treewright.surfaces.lsp.rendering import severity_of
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import key_of
 from treewright.workspace.anchors import AnchorState
 
 
-async def findings(session: Session, request: m.FindingsRequest) -> m.FindingsResult:
+async def findings(session: Session, request: FindingsRequest) -> FindingsResult:
     """List what is shown in files."""
     board = session.room.board
     wanted = key_of(request.uri) if request.uri else ""
-    rows: list[m.FindingRow] = []
+    rows: list[FindingRow] = []
     hidden = 0
     for key, _ in board.files():
         if wanted and key != wanted:
@@ -33,17 +46,17 @@ async def findings(session: Session, request: m.FindingsRequest) -> m.FindingsRe
             rows += [_row(uri, each) for each in shown]
         hidden += board.counted(key)[1]
     part = rows[request.offset : request.offset + request.limit]
-    return m.FindingsResult(findings=part, total=len(rows), hidden=hidden)
+    return FindingsResult(findings=part, total=len(rows), hidden=hidden)
 
 
-def _row(uri: str, each: Shown) -> m.FindingRow:
+def _row(uri: str, each: Shown) -> FindingRow:
     finding = each.finding
-    return m.FindingRow(
+    return FindingRow(
         run=finding.run,
         node=finding.node,
         uri=uri,
         path=finding.path,
-        range=m.SpotRange.model_validate(each.range),
+        range=SpotRange.model_validate(each.range),
         statement=finding.statement,
         label=finding.label,
         role=finding.role.value,
@@ -67,24 +80,22 @@ def client_edits(session: Session) -> ClientEdits:
     )
 
 
-async def fix(session: Session, request: m.FindingRequest) -> m.FixResult:
+async def fix(session: Session, request: FindingRequest) -> FixResult:
     """Return a finding's fix as an edit of the present texts."""
     found = _shown(session, request.run, request.node)
     if found is None:
         finding = await asyncio.to_thread(one_finding, session.app.context, request.run, request.node)
-        return m.FixResult(edit=None, title=finding.title, reason="The finding's code is not there any more.")
+        return FixResult(edit=None, title=finding.title, reason="The finding's code is not there any more.")
     finding, placement = found.finding, found.placement
     if not finding.edits:
-        return m.FixResult(
-            edit=None, title=finding.title, reason="The fix is in words only: open the finding."
-        )
+        return FixResult(edit=None, title=finding.title, reason="The fix is in words only: open the finding.")
     edit = None
     if placement.state is AnchorState.RIGHT:
         edit = workspace_edit(
             finding, session.documents, placement.start - finding.start, client_edits(session)
         )
     reason = "" if edit else "The code that the fix replaces was changed since."
-    return m.FixResult(edit=edit, title=finding.title, reason=reason)
+    return FixResult(edit=edit, title=finding.title, reason=reason)
 
 
 def _shown(session: Session, run: str, node: str) -> Shown | None:
@@ -97,12 +108,12 @@ def _shown(session: Session, run: str, node: str) -> Shown | None:
     return None
 
 
-async def issue(session: Session, request: m.FindingRequest) -> m.TextResult:
+async def issue(session: Session, request: FindingRequest) -> TextResult:
     """Return a finding as the text of an issue."""
     view = await session.room.views.get(request.run)
     await asyncio.to_thread(view.row, request.node)
     return await asyncio.to_thread(
-        view.with_view, lambda looked: m.TextResult(text=_issue(looked, request.node))
+        view.with_view, lambda looked: TextResult(text=_issue(looked, request.node))
     )
 
 
@@ -115,7 +126,7 @@ def _issue(view: RunView, node: str) -> str:
     return f"# {record_.node.statement}\n{rest.rstrip()}\n\nFound by Treewright, run {run}, node {node}.\n"
 
 
-async def decide(session: Session, request: m.DecideRequest) -> m.DecideResult:
+async def decide(session: Session, request: DecideRequest) -> DecideResult:
     """Record what the user decided, and take the finding away (or bring it back)."""
     if request.decision != "reopened" and not request.reason.strip():
         raise RequestError("reason_missing", "A decision needs a reason.", "Say why in a few words.")
@@ -123,17 +134,17 @@ async def decide(session: Session, request: m.DecideRequest) -> m.DecideResult:
         record, session.app.context, request.run, request.node, request.decision, request.reason
     )
     session.room.board.reload()
-    return m.DecideResult(note=note)
+    return DecideResult(note=note)
 
 
-async def decisions(session: Session, request: m.DecisionsRequest) -> m.DecisionsResult:
+async def decisions(session: Session, request: DecisionsRequest) -> DecisionsResult:
     """List what was decided in the client's folders."""
     del request  # it says nothing
     found = await asyncio.to_thread(_decisions, session)
     found.sort(key=lambda pair: pair[1].at, reverse=True)
-    return m.DecisionsResult(
+    return DecisionsResult(
         decisions=[
-            m.DecisionRow(
+            DecisionRow(
                 workspace=str(workspace),
                 path=each.path,
                 rule=each.rule,

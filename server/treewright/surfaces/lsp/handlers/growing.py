@@ -5,7 +5,14 @@ from pathlib import Path
 
 from treewright.app import request as app_request
 from treewright.app.explorations import Growing
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.runs import (
+    GrowingResult,
+    NoticeRow,
+    ResumeRequest,
+    StartRequest,
+    StopRequest,
+    StopResult,
+)
 from treewright.surfaces.lsp.places import as_path, base_of
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import as_spelled_on_disk, scheme_of
@@ -23,7 +30,7 @@ _SHARED = (
 )
 
 
-async def start(session: Session, request: m.StartRequest) -> m.GrowingResult:
+async def start(session: Session, request: StartRequest) -> GrowingResult:
     """Begin a new exploration."""
     base = base_of(session, request.base, request.root)
     root = await asyncio.to_thread(_root, base, request.root)
@@ -50,7 +57,7 @@ async def start(session: Session, request: m.StartRequest) -> m.GrowingResult:
     return _drive(session, growing, request.work_done_token)
 
 
-async def resume(session: Session, request: m.ResumeRequest) -> m.GrowingResult:
+async def resume(session: Session, request: ResumeRequest) -> GrowingResult:
     """Go on with a run."""
     asked = app_request.ResumeRequest(
         run=request.run,
@@ -62,11 +69,11 @@ async def resume(session: Session, request: m.ResumeRequest) -> m.GrowingResult:
     return _drive(session, growing, request.work_done_token)
 
 
-async def stop(session: Session, request: m.StopRequest) -> m.StopResult:
+async def stop(session: Session, request: StopRequest) -> StopResult:
     """Stop a run, whoever drives it."""
     if session.room.jobs.stop(request.run):
-        return m.StopResult(holder="this editor")
-    return m.StopResult(holder=await asyncio.to_thread(session.app.stop, request.run, request.reason))
+        return StopResult(holder="this editor")
+    return StopResult(holder=await asyncio.to_thread(session.app.stop, request.run, request.reason))
 
 
 def _root(base: Path, text: str) -> str:
@@ -80,12 +87,12 @@ def _root(base: Path, text: str) -> str:
     return str(spelled) if spelled != typed else text
 
 
-def _drive(session: Session, growing: Growing, token: str | int | None) -> m.GrowingResult:
+def _drive(session: Session, growing: Growing, token: str | int | None) -> GrowingResult:
     picked = growing.picked_up()
-    notices = [m.NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in growing.notices]
+    notices = [NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in growing.notices]
     preset = growing.loaded.materials.preset
     job = session.room.jobs.drive(growing, f"Treewright: {preset.name}", token)
-    return m.GrowingResult(
+    return GrowingResult(
         run=job.run,
         folder=str(growing.folder),
         kept=picked.kept,

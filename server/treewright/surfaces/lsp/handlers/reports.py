@@ -9,30 +9,31 @@ from treewright.app.runs import RunView
 from treewright.errors import RequestError
 from treewright.explore.reports.deliverables import deliverables
 from treewright.explore.reports.markdown import tree_markdown
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.catalogue import DocumentRequest, ReportRequest
+from treewright.surfaces.lsp.messages.trees import TextResult
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import virtual_parts
 
 
-async def report(session: Session, request: m.ReportRequest) -> m.TextResult:
+async def report(session: Session, request: ReportRequest) -> TextResult:
     """Return a run as a document."""
     view = await session.room.views.get(request.run)
     return await asyncio.to_thread(view.with_view, lambda looked: _text(looked, request.name))
 
 
-def _text(view: RunView, name: str) -> m.TextResult:
+def _text(view: RunView, name: str) -> TextResult:
     stem = PurePath(name).stem if name.endswith((".md", ".json")) else name
     if stem.lower() == "report":
-        return m.TextResult(text=view.report())
+        return TextResult(text=view.report())
     if stem == "tree":
         tree = view.reader.tree
         title = tree.root.statement or view.preset.name
-        return m.TextResult(text="".join(tree_markdown(tree, view.preset, view.reader, title)))
+        return TextResult(text="".join(tree_markdown(tree, view.preset, view.reader, title)))
     if stem in ("sarif", "findings.sarif"):
-        return m.TextResult(text=view.sarif(), language="json")
+        return TextResult(text=view.sarif(), language="json")
     for file, pieces in deliverables(view.reader.tree, view.preset, view.reader):
         if file in (name, f"{name}.md"):
-            return m.TextResult(text="".join(pieces))
+            return TextResult(text="".join(pieces))
     known = [
         "report",
         "tree",
@@ -44,7 +45,7 @@ def _text(view: RunView, name: str) -> m.TextResult:
     )
 
 
-async def document(session: Session, request: m.DocumentRequest) -> m.TextResult:
+async def document(session: Session, request: DocumentRequest) -> TextResult:
     """Return the text of a `treewright:` address: `treewright:/run/<id>/node/<node>.md` or `.../<document>.md`."""
     parts = virtual_parts(request.uri)
     if parts is None:
@@ -53,7 +54,7 @@ async def document(session: Session, request: m.DocumentRequest) -> m.TextResult
     view = await session.room.views.get(run)
     if len(rest) == 2 and rest[0] == "node":
         wanted = rest[1].removesuffix(".md")
-        return m.TextResult(
+        return TextResult(
             text=await asyncio.to_thread(view.with_view, lambda looked: looked.node_markdown(wanted))
         )
     return await asyncio.to_thread(view.with_view, lambda looked: _text(looked, "/".join(rest)))
@@ -62,6 +63,6 @@ async def document(session: Session, request: m.DocumentRequest) -> m.TextResult
 async def content(session: Session, params: types.TextDocumentContentParams) -> dict[str, str]:
     """Serve a virtual document to a client that reads it from the server, and keep it live."""
     await session.ready.wait()
-    result = await document(session, m.DocumentRequest(uri=params.uri))
+    result = await document(session, DocumentRequest(uri=params.uri))
     session.room.virtual.served(params.uri)
     return {"text": result.text}

@@ -6,7 +6,14 @@ from pathlib import Path
 from treewright.app.describe import entry_of
 from treewright.app.runs import RunView
 from treewright.store.index import IndexEntry
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.runs import (
+    Condition,
+    RunRequest,
+    RunResult,
+    RunsRequest,
+    RunsResult,
+    Verdict,
+)
 from treewright.surfaces.lsp.places import as_path
 from treewright.surfaces.lsp.rows import run_row
 from treewright.surfaces.lsp.session import Session
@@ -15,13 +22,13 @@ from treewright.tree.run import Role
 EVERYWHERE = "*"
 
 
-async def runs(session: Session, request: m.RunsRequest) -> m.RunsResult:
+async def runs(session: Session, request: RunsRequest) -> RunsResult:
     """List runs and sessions, the latest first."""
     entries = await asyncio.to_thread(_entries, session, request.workspace)
     part = entries[request.offset : request.offset + request.limit]
     jobs = session.room.jobs
     rows = await asyncio.to_thread(lambda: [run_row(entry, jobs.drives(entry.id)) for entry in part])
-    return m.RunsResult(runs=rows, total=len(entries))
+    return RunsResult(runs=rows, total=len(entries))
 
 
 def _entries(session: Session, workspace: str) -> list[IndexEntry]:
@@ -47,25 +54,23 @@ def _concerns(entry: IndexEntry, folder: Path) -> bool:
     return own.is_relative_to(folder) or folder.is_relative_to(own)
 
 
-async def run(session: Session, request: m.RunRequest) -> m.RunResult:
+async def run(session: Session, request: RunRequest) -> RunResult:
     """Return a run's figures."""
     view = await session.room.views.get(request.run)
     entry = session.room.changes.entries.get(view.run)
     driven = session.room.jobs.drives(view.run)
-    found: m.RunResult = await asyncio.to_thread(
-        view.with_view, lambda looked: _figures(looked, entry, driven)
-    )
+    found: RunResult = await asyncio.to_thread(view.with_view, lambda looked: _figures(looked, entry, driven))
     return found
 
 
-def _figures(view: RunView, entry: IndexEntry | None, driven: bool) -> m.RunResult:
+def _figures(view: RunView, entry: IndexEntry | None, driven: bool) -> RunResult:
     tree = view.reader.tree
     figures = view.summary()
     fresh = entry_of(view.folder, tree, entry.updated if entry else "")
     assert fresh is not None  # a view is only open on a run that was started
     counted = figures["verdicts"]
     roles = {role: view.preset.label(role) for role in Role}
-    return m.RunResult(
+    return RunResult(
         row=run_row(fresh, driven),
         reason=figures["reason"],
         performer=figures["performer"],
@@ -75,14 +80,14 @@ def _figures(view: RunView, entry: IndexEntry | None, driven: bool) -> m.RunResu
         terminal=figures["terminal"],
         frontier=figures["frontier"],
         verdicts=[
-            m.Verdict(role=role.value, label=label, count=counted[label]) for role, label in roles.items()
+            Verdict(role=role.value, label=label, count=counted[label]) for role, label in roles.items()
         ],
         merged=figures["merged"],
         superseded=figures["superseded"],
         unresolved=figures["unresolved"],
         rounds=len(figures["rounds"]),
         conditions=[
-            m.Condition(number=c["number"], name=c["name"], met=c["met"], figures=c.get("figures", {}))
+            Condition(number=c["number"], name=c["name"], met=c["met"], figures=c.get("figures", {}))
             for c in figures["conditions"]
         ],
         framings=figures["framings"],

@@ -14,9 +14,11 @@ from treewright.app.search_outputs import headline
 from treewright.app.search_request import SearchRequest
 from treewright.errors import RequestError
 from treewright.store.paths import find_workspace
-from treewright.surfaces.lsp import messages as m
 from treewright.surfaces.lsp.fixes import target_of, whole_edit
 from treewright.surfaces.lsp.handlers.findings import client_edits
+from treewright.surfaces.lsp.messages.events import SearchEnded
+from treewright.surfaces.lsp.messages.findings import SearchFixRequest, SearchFixResult
+from treewright.surfaces.lsp.messages.runs import NoticeRow
 from treewright.surfaces.lsp.places import as_path
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import to_uri
@@ -28,7 +30,7 @@ _MOST_LOOKED_AT = 2000
 _SKIPPED = {".git", ".venv", "venv", "node_modules", "__pycache__", ".treewright", "build", "dist", ".tox"}
 
 
-async def search_fix(session: Session, request: m.SearchFixRequest) -> m.SearchFixResult:
+async def search_fix(session: Session, request: SearchFixRequest) -> SearchFixResult:
     """Begin a search; how it ends is told later."""
     if not session.settings.trusted:
         raise RequestError(
@@ -59,7 +61,7 @@ async def search_fix(session: Session, request: m.SearchFixRequest) -> m.SearchF
         trusted=True,
     )
     searching: Searching = await asyncio.to_thread(session.app.search, asked)
-    notices = [m.NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in searching.notices]
+    notices = [NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in searching.notices]
 
     async def ended(outcome: SearchOutcome) -> None:
         session.tell("treewright/searchEnded", await _told(session, outcome, path, text))
@@ -67,12 +69,12 @@ async def search_fix(session: Session, request: m.SearchFixRequest) -> m.SearchF
     job = session.room.jobs.drive(
         searching, f"Treewright: search for {function}", request.work_done_token, ended
     )
-    return m.SearchFixResult(
+    return SearchFixResult(
         run=job.run, folder=str(searching.folder), function=function, checks=checks, notices=notices
     )
 
 
-def _place(session: Session, request: m.SearchFixRequest) -> tuple[Path, int]:
+def _place(session: Session, request: SearchFixRequest) -> tuple[Path, int]:
     if request.run and request.node:
         finding = one_finding(session.app.context, request.run, request.node)
         return finding.file, finding.start - 1
@@ -152,7 +154,7 @@ async def _told(session: Session, outcome: SearchOutcome, path: Path, before: st
         target = await asyncio.to_thread(target_of, session.documents, path)
         if target is not None and target.index.text == before:
             edit = whole_edit(target, found.chosen.code, client_edits(session))
-    message = m.SearchEnded(
+    message = SearchEnded(
         run=outcome.run,
         status=outcome.status,
         verified=found.verified,

@@ -8,7 +8,18 @@ from treewright.app.runs import RunView
 from treewright.app.views import NodeFilter
 from treewright.explore.reports.markdown import field_text, node_markdown, one_line
 from treewright.explore.reports.record import NodeRecord, node_record
-from treewright.surfaces.lsp import messages as m
+from treewright.surfaces.lsp.messages.trees import (
+    ChildrenRequest,
+    ChildrenResult,
+    CitationRow,
+    CompareRequest,
+    Located,
+    MapRequest,
+    MapResult,
+    NodeRequest,
+    NodeResult,
+    TextResult,
+)
 from treewright.surfaces.lsp.rows import node_line
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import to_uri, virtual_uri
@@ -16,7 +27,7 @@ from treewright.tree.citation import CheckedCitation
 from treewright.tree.run import Role
 
 
-async def children(session: Session, request: m.ChildrenRequest) -> m.ChildrenResult:
+async def children(session: Session, request: ChildrenRequest) -> ChildrenResult:
     """Return a page of a node's children, or of all nodes that match."""
     view = await session.room.views.get(request.run)
     wanted = NodeFilter(
@@ -30,7 +41,7 @@ async def children(session: Session, request: m.ChildrenRequest) -> m.ChildrenRe
         page = await asyncio.to_thread(
             view.children, request.node, wanted, request.sort, request.offset, request.limit
         )
-    return m.ChildrenResult(
+    return ChildrenResult(
         run=view.run,
         node=request.node,
         rows=[node_line(row) for row in page.rows],
@@ -40,13 +51,13 @@ async def children(session: Session, request: m.ChildrenRequest) -> m.ChildrenRe
     )
 
 
-async def node(session: Session, request: m.NodeRequest) -> m.NodeResult:
+async def node(session: Session, request: NodeRequest) -> NodeResult:
     """Return one node with everything there is about it."""
     view = await session.room.views.get(request.run)
     row = await asyncio.to_thread(view.row, request.node)
     record: NodeRecord = await asyncio.to_thread(view.with_view, lambda looked: _record(looked, request.node))
     workspace = await asyncio.to_thread(view.with_view, _workspace)
-    return m.NodeResult(
+    return NodeResult(
         line=node_line(row),
         uri=virtual_uri(view.run, "node", f"{row.id}.md"),
         markdown=node_markdown(record, level=1),
@@ -68,17 +79,17 @@ def _workspace(view: RunView) -> str:
     return started.root.workspace if started else ""
 
 
-def _citation(checked: CheckedCitation, workspace: str) -> m.CitationRow:
+def _citation(checked: CheckedCitation, workspace: str) -> CitationRow:
     citation = checked.citation
     location = None
     if citation.kind == "file" and workspace:
-        location = m.Located(
+        location = Located(
             uri=to_uri(Path(workspace) / citation.path),
             path=citation.path,
             start=citation.start,
             end=max(citation.start, citation.end),
         )
-    return m.CitationRow(
+    return CitationRow(
         kind=citation.kind,
         label=citation.label(),
         state=checked.state.value,
@@ -89,13 +100,13 @@ def _citation(checked: CheckedCitation, workspace: str) -> m.CitationRow:
     )
 
 
-async def map_rows(session: Session, request: m.MapRequest) -> m.MapResult:
+async def map_rows(session: Session, request: MapRequest) -> MapResult:
     """Return the whole tree as columns."""
     view = await session.room.views.get(request.run)
     columns = await asyncio.to_thread(view.columns, request.limit)
     total: int = await asyncio.to_thread(view.with_view, lambda looked: len(looked.reader.tree.nodes))
     revision: int = await asyncio.to_thread(view.with_view, lambda looked: looked.reader.last)
-    return m.MapResult.model_construct(
+    return MapResult.model_construct(
         run=view.run,
         subject=view.preset.subject_label,
         labels={role.value: view.preset.label(role) for role in Role},
@@ -109,7 +120,7 @@ async def map_rows(session: Session, request: m.MapRequest) -> m.MapResult:
     )
 
 
-async def compare(session: Session, request: m.CompareRequest) -> m.TextResult:
+async def compare(session: Session, request: CompareRequest) -> TextResult:
     """Return two nodes side by side, field by field."""
     view = await session.room.views.get(request.run)
     for each in (request.left, request.right):
@@ -119,7 +130,7 @@ async def compare(session: Session, request: m.CompareRequest) -> m.TextResult:
         return _record(looked, request.left), _record(looked, request.right)
 
     left, right = await asyncio.to_thread(view.with_view, look)
-    return m.TextResult(text=_compared(left, right))
+    return TextResult(text=_compared(left, right))
 
 
 def _compared(left: NodeRecord, right: NodeRecord) -> str:

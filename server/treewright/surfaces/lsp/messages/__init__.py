@@ -1,0 +1,1 @@
+"""Our own messages: the one schema of both sides."""

@@ -17,6 +17,7 @@ class SearchRequest(BaseModel):
         check_texts: checks as text (an unsaved buffer, an agent's message).
         candidate_files, candidate_texts: programs handed in, for the `given` generator.
         generators: who proposes programs; empty for the usual ones.
+        awaits: programs may also be handed in later, see `searches.offer`.
         model: a provider's name or specification; empty for the default, `static` for none.
         holdout: share of the checks that is only measured at the end.
         max_candidates: most programs that cost money; None takes the configuration's.
@@ -43,6 +44,7 @@ class SearchRequest(BaseModel):
     candidate_files: tuple[str, ...] = ()
     candidate_texts: tuple[str, ...] = ()
     generators: tuple[GeneratorName, ...] = ()
+    awaits: bool = False
     model: str = ""
     holdout: float = Field(default=0.0, ge=0, lt=1)
     max_candidates: int | None = Field(default=None, ge=1)

@@ -31,9 +31,10 @@ def run(arguments: Sequence[str]) -> int:
 
         _log()
         return serve_http(options_of(chosen), chosen.http)
+    from treewright.surfaces.mcp.front import handshake
     from treewright.surfaces.mcp.wire import Wire, take_wire
 
-    wire = Wire(*take_wire())
+    wire = Wire(*take_wire(), front=handshake)
     _log()
     return _serve(wire, options_of(chosen))
 

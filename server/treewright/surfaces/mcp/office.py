@@ -64,7 +64,7 @@ class Office:
         """Make what costs nothing."""
         self.work = Work(self.options.patience_s)
 
-    async def _part(self, name: str, make: Callable[[], Value]) -> Value:
+    async def part(self, name: str, make: Callable[[], Value]) -> Value:
         """Return a shared part, made once, in a thread: making it imports what it needs."""
         if name not in self._parts:
             async with self._making:
@@ -81,7 +81,7 @@ class Office:
 
             return Treewright("mcp")
 
-        return await self._part("app", make)
+        return await self.part("app", make)
 
     async def guide(self) -> "Guide":
         """Return who steps runs whose tasks the caller fills in."""
@@ -92,7 +92,7 @@ class Office:
 
             return Guide(app.context)
 
-        return await self._part("guide", make)
+        return await self.part("guide", make)
 
     async def running(self) -> "Running":
         """Return the runs that this server drives."""
@@ -102,7 +102,7 @@ class Office:
 
             return Running()
 
-        return await self._part("running", make)
+        return await self.part("running", make)
 
     async def desk(self) -> "DeliberationDesk":
         """Return the deliberation.
@@ -118,7 +118,7 @@ class Office:
 
             return DeliberationDesk(app.context, provider_maker(app.context))
 
-        return await self._part("desk", make)
+        return await self.part("desk", make)
 
     async def kernels(self) -> Any:
         """Return the kernel operations.
@@ -133,7 +133,7 @@ class Office:
 
             return kernel_operations(app.context)
 
-        return await self._part("kernels", make)
+        return await self.part("kernels", make)
 
     async def confinement(self, named: Sequence[str] | None) -> "Confinement":
         """Return where paths may lead.
@@ -187,7 +187,7 @@ class Office:
         await self.work.close(CLOSE_S)
         if "guide" in self._parts:
             await self._parts["guide"].close()
-        for name in ("searches", "desk", "kernels"):
+        for name in ("searches", "chains", "desk", "kernels"):
             if name in self._parts:
                 await asyncio.to_thread(self._parts[name].close)
         self._parts.clear()

@@ -29,7 +29,7 @@ class Driven:
     """
 
     run: str
-    driver: Driver
+    driver: Driver[Outcome]
     settled: int = 0
     advanced: int = 0
     framings: int = 0

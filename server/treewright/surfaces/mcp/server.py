@@ -16,14 +16,11 @@ from treewright.surfaces.mcp.asking import Asking, InputNeeded
 from treewright.surfaces.mcp.calls import answer
 from treewright.surfaces.mcp.cards import Card, all_cards, choose
 from treewright.surfaces.mcp.following import Following
+from treewright.surfaces.mcp.front import introduction
 from treewright.surfaces.mcp.office import Office, Options
 
 logger = logging.getLogger(__name__)
 
-INSTRUCTIONS = (
-    "Treewright grows trees of checked thought. Explore: tree_start, then tree_next and tree_submit in turn until it says that the run "
-    "has ended. One hard question: start_session, then follow next_tool. Code: audit_code works offline. Each answer names the next tool."
-)
 RESOURCE_NOT_FOUND = -32002
 
 Ctx = ServerRequestContext[Any, Any]
@@ -190,8 +187,8 @@ def build(options: Options) -> tuple[Server[Any], Desk]:
     server: Server[Any] = Server(
         "treewright",
         version=__version__,
-        title="Treewright",
-        instructions=INSTRUCTIONS,
+        title=introduction()["title"],
+        instructions=introduction()["instructions"],
         on_list_tools=desk.list_tools,
         on_call_tool=desk.call_tool,
         on_list_resources=desk.list_resources,

@@ -37,7 +37,8 @@ async def kernel_exec(call: Call) -> Reply:
     async def work() -> Reply:
         found = await asyncio.to_thread(kernels.exec, code, session, timeout)
         facts = {"session": session, **found.model_dump(mode="json")}
-        facts["outcome"] = facts.pop("status")
+        facts["outcome"], facts["said"] = facts.pop("status"), facts.pop("message")
+        facts["exception"] = facts.pop("error")
         if found.status == "ok":
             return done(f"Executed.{_restarted(found)}", "kernel_exec", **facts)
         told = f"{found.status}: {found.error or ''} {found.message}".strip()

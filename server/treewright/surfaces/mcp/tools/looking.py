@@ -35,11 +35,28 @@ async def tree_status(call: Call) -> Reply:
     run = call.get("run")
     if not run:
         return await _runs(call)
+    if (other := await _of_another_kind(call, run)) is not None:
+        return other
     view = await view_of(call, run)
     if wait := min(call.get("wait_s", 0.0), _WAIT_MOST_S):
         view = await _waited(call, view, wait)
     summary = await call.thread(view.with_view, lambda each: each.summary())
     return _status_reply(view, summary)
+
+
+async def _of_another_kind(call: Call, run: str) -> Reply | None:
+    """Return how a search or a deliberation stands; None for an exploration."""
+    app = await call.office.app()
+    kind = await call.thread(app.kind, run)
+    if kind == "search":
+        from treewright.surfaces.mcp.tools.searching import search_result
+
+        return await search_result(call)
+    if kind == "deliberation":
+        found = await call.thread(lambda: app.look(run).summary())
+        told = f"A deliberation, {found['status']}. Call next_action with session_id={found['run']}."
+        return done(told, "next_action", session_id=found["run"], **found)
+    return None
 
 
 async def _waited(call: Call, view: TreeView, seconds: float) -> TreeView:
@@ -162,19 +179,29 @@ def _filter(call: Call) -> NodeFilter:
 
 async def tree_node(call: Call) -> Reply:
     """Read one node."""
-    view = await view_of(call, call.get("run", "last"))
-    node = call.arguments["node"]
-    text = await call.thread(view.with_view, lambda each: each.node_markdown(node))
-    return done(f"Node {node}.", "tree_children", run=view.run, node=node, text=_bounded(text, view.folder))
+    run, node = call.get("run", "last"), call.arguments["node"]
+    text, folder, found = await _looked(call, run, lambda each: each.node_markdown(node))
+    return done(f"Node {node}.", "tree_children", run=found, node=node, text=_bounded(text, folder))
 
 
 async def tree_report(call: Call) -> Reply:
     """Read a run's report."""
-    view = await view_of(call, call.arguments["run"])
     form = call.get("format", "markdown")
-    text = await call.thread(view.with_view, _FORMS[form])
+    text, folder, found = await _looked(call, call.arguments["run"], _FORMS[form])
     told = "The report as it stands." if form != "sarif" else "The findings as SARIF 2.1.0."
-    return done(told, "tree_children", run=view.run, format=form, text=_bounded(text, view.folder))
+    return done(told, "tree_children", run=found, format=form, text=_bounded(text, folder))
+
+
+async def _looked(call: Call, run: str, look: Any) -> tuple[str, Path, str]:
+    """Return what a look at a run of any kind gives, the run's folder, and its id."""
+    app = await call.office.app()
+    if await call.thread(app.kind, run) == "exploration":
+        view = await view_of(call, run)
+        return await call.thread(view.with_view, look), view.folder, view.run
+    folder = await reached_folder(call, run)
+    other = await call.thread(app.look, str(folder) if folder.is_dir() else run)
+    summary = await call.thread(other.summary)
+    return await call.thread(look, other), folder, str(summary["run"])
 
 
 _FORMS: dict[str, Any] = {

@@ -30,7 +30,7 @@ async def tree_start(call: Call) -> Reply:
     """Start an exploration."""
     confinement = await call.confinement()
     performer = await _performer(call)
-    request = await _request(call, confinement, call.arguments["preset"])
+    request = await exploration_request(call, confinement, call.arguments["preset"])
     ask = await settled_by_user(call, request)
     if performer in GUIDED:
         guide = await call.office.guide()
@@ -91,7 +91,7 @@ async def _performer(call: Call, default: str = CALLER) -> str:
     return performer
 
 
-async def _request(call: Call, confinement: "Confinement", preset: str) -> ExplorationRequest:
+async def exploration_request(call: Call, confinement: "Confinement", preset: str) -> ExplorationRequest:
     """Return the request that the arguments stand for, all paths admitted."""
     app = await call.office.app()
     store = app.context.configuration().root.folder
@@ -146,7 +146,7 @@ async def audit_code(call: Call) -> Reply:
     """Audit code offline, and tell what was found."""
     confinement = await call.confinement()
     call.arguments["root"] = call.get("path", ".")
-    request = (await _request(call, confinement, "code-audit")).model_copy(
+    request = (await exploration_request(call, confinement, "code-audit")).model_copy(
         update={"model": STATIC, "no_grill": True}
     )
     app = await call.office.app()
@@ -206,6 +206,8 @@ async def tree_resume(call: Call) -> Reply:
     """Go on with a run."""
     folder = await reached_folder(call, call.arguments["run"])
     app = await call.office.app()
+    if (other := await _resumed_of_another_kind(call, str(folder))) is not None:
+        return other
     before = await call.thread(lambda: _thinker(app, str(folder)))
     performer = await _performer(call, before)
     given = {name: call.get(name) for name in (*_CAPS, "lang") if call.get(name) is not None}
@@ -226,6 +228,22 @@ async def tree_resume(call: Call) -> Reply:
     return done(told, next_tool, run=run, status=status, performer=performer, **facts)
 
 
+async def _resumed_of_another_kind(call: Call, folder: str) -> Reply | None:
+    """Go on with a search or a chain; None for an exploration."""
+    app = await call.office.app()
+    if await call.thread(app.kind, folder) == "search":
+        from treewright.surfaces.mcp.tools.searching import resume_search
+
+        return await resume_search(call, folder)
+    performer, cap = call.get("performer", ""), call.get("spend_cap_usd")
+    chain = await call.thread(lambda: app.chain_of(folder, model=performer, spend_cap_usd=cap))
+    if chain is None:
+        return None
+    from treewright.surfaces.mcp.tools.chaining import driven
+
+    return await driven(call, chain)
+
+
 def _thinker(app: Any, run: str) -> str:
     view: RunView = app.view(run)
     started = view.reader.tree.started
@@ -238,6 +256,9 @@ async def tree_stop(call: Call) -> Reply:
     run = call.arguments["run"]
     folder = await reached_folder(call, run)
     app = await call.office.app()
+    if await call.thread(app.kind, str(folder)) != "exploration":
+        by = await call.thread(app.stop, str(folder), call.get("reason", ""))
+        return done("Asked to stop; tree_resume goes on with it.", "search_result", run=run, driven_by=by)
     view = await call.office.view(str(folder))
     running = await call.office.running()
     holder = await call.thread(run_holder, folder)

@@ -48,7 +48,8 @@ def messages(
         sections.append(Section(text=prompt("leads", facts=facts), name="static findings", priority=1))
     sections += _optional(brief, style)
     cite = "cite_none" if excerpt.empty else "cite_listed" if style.close else "cite_free"
-    sections.append(_due(f"{task}\n\n{prompt(cite)}"))
+    closing = f"{prompt('brief')}\n{prompt(cite)}" if style.close else prompt(cite)
+    sections.append(_due(f"{task}\n\n{closing}"))
     if faults := faults_of(brief):
         sections.append(_due(prompt("faults", faults=faults)))
     return (Message("system", tuple(system)), Message("user", tuple(sections)))
@@ -153,6 +154,7 @@ def propose_task(brief: Brief, style: Style) -> str:
             parent=label if brief.lineage else "root",
             framing=_instruction(brief, style),
             about=preset.rule(preset.parts.subject).about,
+            subject="this root" if not brief.root else brief.root.statement[:160].rstrip("."),
         )
     ]
     if preset.parts.position:

@@ -177,12 +177,14 @@ def _unnumbered(quote: str) -> str:
     return quote
 
 
-def chunks(document: Document, most_tokens: int) -> list[Span]:
-    """Return a document cut into spans of at most `most_tokens`, at blank lines where that is near."""
+def chunks(document: Document, most_tokens: int, inside: Span | None = None) -> list[Span]:
+    """Return a document, or the part of it inside a span, cut into spans of at most `most_tokens`, at blank lines where near."""
     found: list[Span] = []
-    start, used, blank = 1, 0, 0
-    number = 0
-    for number, line in enumerate(document.lines, 1):
+    start = first = inside.start if inside else 1
+    last = inside.end if inside else len(document.lines)
+    used, blank = 0, 0
+    number = first - 1
+    for number, line in enumerate(document.lines[first - 1 : last], first):
         cost = tokens_about(line) + 3
         if used + cost > most_tokens and number > start:
             cut = blank if blank > start + (number - start) // 2 else number - 1

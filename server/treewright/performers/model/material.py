@@ -94,8 +94,12 @@ class Material:
         """Return everything, cut into spans of at most `most_tokens`."""
         found = self._pieces.get(most_tokens)
         if found is None:
-            whole = [self._cut(self.focus)] if self.focus else list(self.documents.values())
-            found = [span for document in whole for span in chunks(document, most_tokens)]
+            if self.focus is not None:
+                found = chunks(self.documents[self.focus.path], most_tokens, self.focus)
+            else:
+                found = [
+                    span for document in self.documents.values() for span in chunks(document, most_tokens)
+                ]
             self._pieces[most_tokens] = found
         return found
 
@@ -104,12 +108,6 @@ class Material:
         if self._size < 0:
             self._size = cost(self.documents, self.pieces(_ALL))
         return self._size
-
-    def _cut(self, span: Span) -> Document:
-        """Return a document of which only a span holds text, at its own line numbers."""
-        lines = self.documents[span.path].lines
-        kept = [line if span.start <= n <= span.end else "" for n, line in enumerate(lines, 1)]
-        return Document(span.path, tuple(kept))
 
     def excerpt(self, brief: Brief, most_tokens: int) -> Excerpt:
         """Return the part that a task is shown, the most telling first, as much as fits."""

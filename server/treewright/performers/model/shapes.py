@@ -14,9 +14,9 @@ from treewright.explore.tasks import Brief, TaskKind
 from treewright.performers.model.evidence import Excerpt
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
 
-TEXT_MOST = 300
+TEXT_MOST = 400
 """Characters of a text in a close answer; grammars with longer bounds are slow to build."""
-ITEM_MOST = 150
+ITEM_MOST = 220
 CHOICES_MOST = 40
 """Lines that a close answer may choose among."""
 FIELDS_PER_PART = 4

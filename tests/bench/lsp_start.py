@@ -60,7 +60,9 @@ def _receive(process: subprocess.Popen[bytes]) -> None:
 
 def _resident(pid: int) -> float:
     fields = dict(
-        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines() if ":" in line
+        line.split(":", 1)
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        if ":" in line
     )
     return int(fields["VmRSS"].split()[0]) / 1024
 

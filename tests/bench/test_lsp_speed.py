@@ -1,11 +1,13 @@
 """The figures that the language server is held to."""
 
+import shutil
 import statistics
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.bench.lsp_start import OURS, measure
 from tests.contract.lsp.audits import Audit, workspace_of
 from tests.contract.lsp.editing import FULL, edit, open_text, published, uri_of
 from tests.contract.lsp.raw import RawClient
@@ -15,7 +17,7 @@ from treewright.tree.node import Node, Phase
 from treewright.tree.run import Role
 
 ROLES = (Role.ADVANCES, Role.KEPT, Role.PRUNED)
-WORDS = "queue lock shard cache index parser replica token batch cursor".split()
+WORDS = ["queue", "lock", "shard", "cache", "index", "parser", "replica", "token", "batch", "cursor"]
 
 
 @pytest.mark.bench
@@ -48,6 +50,24 @@ def test_a_file_with_a_thousand_findings_is_published_within_fifty_milliseconds_
         client.close()
     print(f"median {statistics.median(took) * 1000:.0f} ms, worst {max(took) * 1000:.0f} ms")
     assert statistics.median(took) < 0.050
+
+
+@pytest.mark.bench
+@pytest.mark.timeout(300)
+@pytest.mark.requirement("lsp:start:not-slower")
+@pytest.mark.may_skip_in_ci(
+    "jedi-language-server pins packages of its own: pip install it into another environment"
+)
+@pytest.mark.skipif(
+    shutil.which("jedi-language-server") is None, reason="jedi-language-server is not on PATH"
+)
+def test_initialize_is_answered_no_later_than_by_jedi_language_server(tmp_path: Path) -> None:
+    other = [str(shutil.which("jedi-language-server"))]
+    took: dict[str, list[float]] = {"ours": [], "theirs": []}
+    for _ in range(6):  # the first round compiles
+        took["ours"].append(measure(OURS, tmp_path)[0])
+        took["theirs"].append(measure(other, tmp_path)[0])
+    assert statistics.median(took["ours"][1:]) <= statistics.median(took["theirs"][1:])
 
 
 def big(view: TreeView, size: int) -> None:

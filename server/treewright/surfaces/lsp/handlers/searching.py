@@ -41,15 +41,7 @@ async def search_fix(session: Session, request: SearchFixRequest) -> SearchFixRe
     path, line = await asyncio.to_thread(_place, session, request)
     text = await asyncio.to_thread(_saved_text, session, path)
     function = _function_at(text, line)
-    checks = [str(as_path(each)) for each in request.checks] or await asyncio.to_thread(
-        _tests, path, function
-    )
-    if not checks:
-        raise RequestError(
-            "no_tests",
-            f"No test is found that reaches {function}.",
-            "Name files of tests that do, or write one.",
-        )
+    checks = await asyncio.to_thread(_checks, request, path, function)
     asked = SearchRequest(
         base=str(find_workspace(path)),
         file=str(path),
@@ -72,6 +64,17 @@ async def search_fix(session: Session, request: SearchFixRequest) -> SearchFixRe
     return SearchFixResult(
         run=job.run, folder=str(searching.folder), function=function, checks=checks, notices=notices
     )
+
+
+def _checks(request: SearchFixRequest, path: Path, function: str) -> list[str]:
+    found = [str(as_path(each)) for each in request.checks] or _tests(path, function)
+    if not found:
+        raise RequestError(
+            "no_tests",
+            f"No test is found that reaches {function}.",
+            "Name files of tests that do, or write one.",
+        )
+    return found
 
 
 def _place(session: Session, request: SearchFixRequest) -> tuple[Path, int]:

@@ -75,7 +75,7 @@ def main() -> None:
     servers = {"treewright lsp": OURS} | ({Path(other[0]).name: other} if other else {})
     figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in servers}
     with tempfile.TemporaryDirectory() as folder:
-        for name, command in servers.items():
+        for command in servers.values():
             measure(command, Path(folder))  # compiles
         for _ in range(rounds):
             for name, command in servers.items():

@@ -271,11 +271,15 @@ class Searching:
             task = task.model_copy(update={"seconds": min(task.seconds, left)})
         return perform_mutation(task, self._hosts, self._hosts, time.monotonic, cancel.is_set)
 
-    def _execute(self, task: ExecuteTask | HoldoutTask, left: float | None) -> Result:
-        plan = task.plan
-        if left is not None:
-            plan = plan.model_copy(update={"per_branch_timeout_s": min(plan.per_branch_timeout_s, left)})
-        return Executed(task_id=task.id, trace=self._hosts.run_branch(task.program, plan))
+    def _execute(self, task: ExecuteTask | HoldoutTask, left: float | None) -> Result | None:
+        """Execute a branch; None when the search's time limit cut it short, which says nothing about it."""
+        whole = task.plan.per_branch_timeout_s
+        allowed = whole if left is None else min(whole, left)
+        plan = task.plan.model_copy(update={"per_branch_timeout_s": allowed})
+        trace = self._hosts.run_branch(task.program, plan)
+        if allowed < whole and trace.outcome is BranchOutcome.TIMEOUT:
+            return None
+        return Executed(task_id=task.id, trace=trace)
 
     # --- results ---
 
@@ -308,12 +312,15 @@ class Searching:
     def _settle(self, asked: Asked) -> None:
         """Keep an answer, charge it, and hand it in; what the whole search must wait for pauses it."""
         result = asked.result
-        if not asked.pauses:
+        cut_short = self._no_more and result.failed
+        if not (asked.pauses or cut_short):
             self.writer.answer(result)
         events = self._cap.charge(self.engine, result)
         if asked.pauses:
             self._commit(events)
             self._stopping, self._why = True, f"paused: {asked.pauses}"
+        elif cut_short:
+            self._commit(events)  # charged, and asked again when the search goes on
         else:
             self._commit((*events, *self.engine.submit(result)))
 

@@ -214,7 +214,7 @@ def _searching(
         {
             **policy.model_dump(),
             "cap_usd": f"{opened.spend_cap_usd:.9f}",
-            "max_candidates": engine.state.settings.max_candidates,
+            "max_candidates": engine.state.settings.max_candidates + _lost_calls(writer.logged),
         }
     )
     return Searching(
@@ -229,6 +229,13 @@ def _searching(
         time_limit_s=opened.request.time_limit_s,
         workers=_WORKERS,
     )
+
+
+def _lost_calls(logged: Logged) -> int:
+    """How many calls were admitted whose answers a crash took: they were paid for, and gave no candidate."""
+    made = sum(1 for event in logged.events if event.kind == "reservation_made")
+    ended = {event.task_id for event in logged.events if event.kind == "task_finished"} | set(logged.answers)
+    return max(0, made - sum(1 for name in ended if name.startswith(("draft:", "revise:"))))
 
 
 def _hosts(configuration: Configuration, opened: Opened, engine: SearchEngine) -> SearchHosts:
@@ -266,7 +273,9 @@ def _settings(
     names = request.generators or default_generators(task, model_configured=model, given=given)
     if given and "given" not in names:
         names = ("given", *names)
-    _refuse_generators(names, task, given=given, model=model)
+    if request.awaits:
+        names = ("given", *names)
+    _refuse_generators(names, task, given=given or request.awaits, model=model)
     return SearchSettings(
         generators=tuple(dict.fromkeys(names)),
         max_candidates=_given(request.max_candidates, configuration.settings.search.max_candidates),

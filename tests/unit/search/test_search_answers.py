@@ -62,3 +62,19 @@ def test_what_the_start_defines_and_the_answer_leaves_out_is_kept() -> None:
 )
 def test_an_answer_without_the_program_gives_none(answer: str) -> None:
     assert code_of(answer, "", "f") is None
+
+
+@pytest.mark.requirement("search:answers:spliced")
+def test_an_answer_changes_only_what_it_defines_anew() -> None:
+    start = (
+        '"""About."""\n\nimport math\n\nLIMIT = 3  # not more\n\n\n@cache\ndef f(n):\n    return n\n\n\n'
+        '# the end\nif __name__ == "__main__":\n    print(f(2))\n'
+    )
+    answer = (
+        "```python\nimport math\nimport os\n\ndef helper(n):\n    return n\n\ndef f(n):\n    return helper(n) * n\n\n"
+        "print(f(3))\n```"
+    )
+    assert code_of(answer, start, "f") == (
+        '"""About."""\n\nimport math\n\nLIMIT = 3  # not more\n\n\nimport os\n\n\ndef helper(n):\n    return n\n\n\n'
+        'def f(n):\n    return helper(n) * n\n\n\n# the end\nif __name__ == "__main__":\n    print(f(2))\n'
+    )

@@ -17,6 +17,7 @@ from treewright.app.treewright import Treewright
 from treewright.search.engine import SearchEngine
 from treewright.search.events import SearchEvent
 from treewright.surfaces.cli.drive import announce
+from treewright.surfaces.cli.saying import say
 
 SEVERAL = ("--checks", "--candidates", "--generator")
 """Options that take every word up to the next option: `--checks a.py b.py`."""
@@ -156,16 +157,16 @@ def run_search(
         outcome = asyncio.run(_driven(searching, None if quiet else _lines))
     except KeyboardInterrupt:
         searching.close()
-        click.echo(f"Go on with: treewright resume {searching.run}", err=True)
+        say(f"Go on with: treewright resume {searching.run}", err=True)
         raise
     applied = ""
     if apply_it and outcome.report.verified:
         if form == "text" and outcome.report.chosen and outcome.report.chosen.diff:
-            click.echo(outcome.report.chosen.diff, nl=False)
+            say(outcome.report.chosen.diff, nl=False)
         applied = str(app.apply_search(outcome.run))
     _print(outcome, form, applied=applied, shown=bool(applied))
     if apply_it and not outcome.report.verified:
-        click.echo("Nothing was applied: no program passed every check.", err=True)
+        say("Nothing was applied: no program passed every check.", err=True)
     return int(outcome.exit)
 
 
@@ -176,23 +177,23 @@ def _print(outcome: SearchOutcome, form: str, *, applied: str, shown: bool) -> N
     if form == "json":
         notices = [notice.model_dump(mode="json") for notice in outcome.notices]
         shape = {**found.model_dump(mode="json"), "notices": notices, "applied": applied or None}
-        click.echo(json.dumps(shape, ensure_ascii=False))
+        say(json.dumps(shape, ensure_ascii=False))
         return
     if found.chosen and not shown:
-        click.echo(found.chosen.diff or found.chosen.code, nl=False)
+        say(found.chosen.diff or found.chosen.code, nl=False)
         if not (found.chosen.diff or found.chosen.code).endswith("\n"):
-            click.echo()
-    click.echo(search_outline(found), nl=False)
+            say()
+    say(search_outline(found), nl=False)
     for sentence in found.advice:
-        click.echo(sentence)
+        say(sentence)
     if outcome.reason:
-        click.echo(f"{outcome.status}: {outcome.reason}")
+        say(f"{outcome.status}: {outcome.reason}")
     if applied:
-        click.echo(f"Applied to {applied}.")
-    click.echo(f"  {outcome.folder / outcome.outputs[0]}")
+        say(f"Applied to {applied}.")
+    say(f"  {outcome.folder / outcome.outputs[0]}")
     if outcome.status in ("stopped", "paused", "spend_cap_reached"):
         higher = " --spend-cap USD" if outcome.status == "spend_cap_reached" else ""
-        click.echo(f"Go on with: treewright resume {outcome.run}{higher}")
+        say(f"Go on with: treewright resume {outcome.run}{higher}")
 
 
 async def _driven(searching: Searching, listener: SearchListener | None) -> SearchOutcome:
@@ -210,10 +211,8 @@ def _lines(events: tuple[SearchEvent, ...], engine: SearchEngine) -> None:
         line = ""
         if event.kind == "branch_executed":
             branch = state.branches[event.branch_id]
-            line = (
-                f"{branch.id} {branch.proposed.generator} {branch.proposed.framing}: {branch.passed} of "
-                f"{len(branch.verdicts)} checks, {event.trace.outcome.value}"
-            )
+            named = f"{branch.id} {branch.proposed.generator} {branch.proposed.framing}".rstrip()
+            line = f"{named}: {branch.passed} of {len(branch.verdicts)} checks, {event.trace.outcome.value}"
         elif event.kind == "task_finished" and event.screened:
             line = f"{event.task_id}: {event.screened} edits screened, {event.passing} pass every check"
         elif event.kind == "task_finished" and event.failed:
@@ -223,8 +222,8 @@ def _lines(events: tuple[SearchEvent, ...], engine: SearchEngine) -> None:
         elif event.kind == "search_halted":
             line = f"halted: {event.reason.replace('_', ' ')}: {event.message}"
         if line:
-            click.echo(" ".join(line.split()), err=True)
+            say(" ".join(line.split()), err=True)
 
 
 def _note(notice: Notice) -> None:
-    click.echo(f"{notice.severity}: {notice.message}", err=True)
+    say(f"{notice.severity}: {notice.message}", err=True)

@@ -14,7 +14,7 @@ from tests.unit.performers.endpoint import Endpoint
 from tests.unit.performers.growing_runs import configure, project
 
 
-@pytest.mark.requirement("cli:models:lists")
+@pytest.mark.requirement("cli:models:list")
 def test_models_shows_what_answers_and_never_a_key(treewright: Command, isolated_home: Path) -> None:
     with Endpoint() as endpoint:
         configure(isolated_home, endpoint.url, api_key='"sk-canary-0123456789"')
@@ -30,7 +30,7 @@ def test_models_shows_what_answers_and_never_a_key(treewright: Command, isolated
     assert "canary" not in shown.out + shown.err + probed.out + probed.err
 
 
-@pytest.mark.requirement("cli:models:none")
+@pytest.mark.requirement("cli:models:list")
 def test_models_tells_what_to_do_when_nothing_answers(treewright: Command, isolated_home: Path) -> None:
     configure(isolated_home, "http://127.0.0.1:9/v1")
     shown = treewright("models")
@@ -38,7 +38,7 @@ def test_models_tells_what_to_do_when_nothing_answers(treewright: Command, isola
     assert "audit" in shown.out
 
 
-@pytest.mark.requirement("cli:doctor:good")
+@pytest.mark.requirement("cli:models:doctor")
 def test_doctor_finds_this_machine_in_order(treewright: Command) -> None:
     shown = treewright("doctor", "--format", "json", timeout=100)
     names = {row["name"]: row for row in shown.json()}
@@ -47,7 +47,7 @@ def test_doctor_finds_this_machine_in_order(treewright: Command) -> None:
     assert shown.code == 0, shown.out
 
 
-@pytest.mark.requirement("cli:doctor:mends")
+@pytest.mark.requirement("cli:models:doctor")
 def test_doctor_names_a_fault_and_the_command_that_mends_it(treewright: Command, isolated_home: Path) -> None:
     folder = isolated_home / "treewright"
     folder.mkdir(parents=True)
@@ -67,7 +67,7 @@ def test_doctor_names_a_fault_and_the_command_that_mends_it(treewright: Command,
     assert "sk-secret" not in exposed.out + exposed.err
 
 
-@pytest.mark.requirement("cli:model:estimate")
+@pytest.mark.requirement("exploration:ending:estimate")
 def test_a_run_with_a_model_that_costs_shows_an_estimate_before_it_starts(
     treewright: Command, tmp_path: Path, isolated_home: Path
 ) -> None:
@@ -82,7 +82,7 @@ def test_a_run_with_a_model_that_costs_shows_an_estimate_before_it_starts(
     assert "USD" in done.err
 
 
-@pytest.mark.requirement("cli:chain:whole")
+@pytest.mark.requirement("performers:chain:cli")
 def test_chain_runs_whole_and_prints_its_stages(
     treewright: Command, tmp_path: Path, isolated_home: Path
 ) -> None:
@@ -109,7 +109,7 @@ def test_chain_runs_whole_and_prints_its_stages(
     assert again.code == 2
 
 
-@pytest.mark.requirement("cli:chain:interrupted")
+@pytest.mark.requirement("performers:chain:resumable")
 def test_a_chain_stopped_by_ctrl_c_says_how_to_go_on_and_goes_on(
     treewright: Command, tmp_path: Path, isolated_home: Path
 ) -> None:

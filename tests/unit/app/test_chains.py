@@ -44,7 +44,7 @@ def run(app: Treewright, request: ChainRequest, stop_after: int = 0) -> ChainOut
     return asyncio.run(chain.drive(None, on_stage))
 
 
-@pytest.mark.requirement("exploration:chain:whole")
+@pytest.mark.requirement("exploration:chain:stages", "exploration:chain:seeded-or-per-item")
 @pytest.mark.requirement("exploration:chain:cuts-logged")
 @pytest.mark.requirement("exploration:chain:layout")
 def test_a_chain_seeds_design_and_attacks_each_carried_item(tmp_path: Path, isolated_home: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_chain_seeds_design_and_attacks_each_carried_item(tmp_path: Path, isol
     assert next(entry for entry in entries if entry.id == outcome.run).kind == RunKind.CHAIN
 
 
-@pytest.mark.requirement("exploration:chain:empty-deliverable")
+@pytest.mark.requirement("exploration:chain:empty-stops")
 def test_an_empty_deliverable_stops_the_chain_and_names_the_stage(
     tmp_path: Path, isolated_home: Path
 ) -> None:
@@ -87,7 +87,7 @@ def test_an_empty_deliverable_stops_the_chain_and_names_the_stage(
     assert "stage1-brainstorm" in (outcome.folder / "CHAIN_REPORT.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.requirement("exploration:chain:resumable")
+@pytest.mark.requirement("performers:chain:resumable")
 def test_a_stopped_chain_resumes_and_repeats_no_call(tmp_path: Path, isolated_home: Path) -> None:
     folder = project(tmp_path / "project")
     with Endpoint(answer=Answerer(score=3), latency_s=0.01) as endpoint:
@@ -103,7 +103,7 @@ def test_a_stopped_chain_resumes_and_repeats_no_call(tmp_path: Path, isolated_ho
     assert len(delivered) == len(set(delivered))
 
 
-@pytest.mark.requirement("exploration:chain:one-cap")
+@pytest.mark.requirement("exploration:ending:spend-cap")
 def test_one_spend_cap_holds_for_the_whole_chain(tmp_path: Path, isolated_home: Path) -> None:
     folder = project(tmp_path / "project")
     with Endpoint(answer=Answerer(score=3)) as endpoint:

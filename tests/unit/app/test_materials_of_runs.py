@@ -30,7 +30,7 @@ from treewright.tree.run import RootSpec
 LINES = PAPER.splitlines()
 
 
-@pytest.mark.requirement("exploration:profile:notes-and-order")
+@pytest.mark.requirement("exploration:profile:four-sections", "exploration:flow:profile-only-reorders")
 def test_a_field_profile_adds_notes_to_its_framings_and_an_order_to_the_frontier(isolated_home: Path) -> None:
     loaded = load_materials("attack", isolated_home, isolated_home, "security")
     notes = loaded.materials.profile_notes
@@ -65,7 +65,7 @@ def test_a_missing_profile_warns_and_the_run_goes_on(isolated_home: Path) -> Non
         ("", "research"),
     ],
 )
-@pytest.mark.requirement("exploration:brainstorm:mode-by-topic")
+@pytest.mark.requirement("performers:model:mode-by-topic")
 def test_the_topic_decides_the_mode_of_a_brainstorm(topic: str, mode: str) -> None:
     assert mode_of(load_preset("brainstorm"), topic) == mode
     assert mode_of(load_preset("design"), topic) == "default"
@@ -83,12 +83,12 @@ def test_the_topic_decides_the_mode_of_a_brainstorm(topic: str, mode: str) -> No
         ("nothing of this kind anywhere", None),
     ],
 )
-@pytest.mark.requirement("exploration:focus:located")
+@pytest.mark.requirement("exploration:profile:focus")
 def test_a_focus_is_found_by_heading_lines_or_words(focus: str, place: tuple[int, int] | None) -> None:
     assert locate(LINES, focus.lstrip("# ")) == place
 
 
-@pytest.mark.requirement("exploration:focus:margin")
+@pytest.mark.requirement("exploration:profile:focus")
 def test_a_focus_narrows_an_artifact_to_twenty_lines_around(tmp_path: Path) -> None:
     text = "\n".join(f"Line {n} of the text." for n in range(1, 201))
     (tmp_path / "long.md").write_text(text, encoding="utf-8")
@@ -125,7 +125,7 @@ def test_an_empty_topic_is_inferred_from_the_project_and_marked(tmp_path: Path, 
     assert grounded.citations
 
 
-@pytest.mark.requirement("exploration:seed:design-cites-prior")
+@pytest.mark.requirement("exploration:seed:design-goal")
 def test_a_seeded_design_derives_its_goal_from_the_seeds_and_cites_them(
     tmp_path: Path, isolated_home: Path
 ) -> None:

@@ -227,8 +227,7 @@ def test_a_key_never_reaches_the_journal_an_output_a_log_or_another_endpoint(
             assert canary.encode() not in path.read_bytes(), path
 
 
-@pytest.mark.requirement("exploration:spend:cap-pauses")
-@pytest.mark.requirement("exploration:spend:unfinished-listed")
+@pytest.mark.requirement("exploration:ending:spend-cap")
 def test_at_the_cap_a_run_pauses_lists_what_is_unfinished_and_goes_on_with_a_higher_one(
     tmp_path: Path, isolated_home: Path
 ) -> None:
@@ -247,7 +246,7 @@ def test_at_the_cap_a_run_pauses_lists_what_is_unfinished_and_goes_on_with_a_hig
         assert not repeated(endpoint)
 
 
-@pytest.mark.requirement("exploration:spend:unknown-price")
+@pytest.mark.requirement("performers:model:unknown-price")
 def test_a_model_of_unknown_price_is_refused_before_anything_is_sent(
     tmp_path: Path, isolated_home: Path
 ) -> None:

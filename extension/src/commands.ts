@@ -9,7 +9,8 @@ import { runPhase, stateName, statusName } from './look';
 import { Requests, type Located, type RunRow } from './protocol';
 import type { RunStatus } from './run';
 import { readSettings } from './settings';
-import { MoreElement, STATES, type Sort, type Trees } from './trees';
+import { FRAMINGS, NODE_STATES } from './states';
+import { MoreElement, type Sort, type Trees } from './trees';
 
 export class RunCommands {
   constructor(
@@ -104,8 +105,8 @@ export class RunCommands {
       value: now.text ?? '',
     });
     if (text === undefined) return;
-    const states = STATES.map(state => ({ label: stateName(state), state, picked: now.states?.includes(state) ?? false }));
-    const framings = [...'ABCDEFGHIJKL'].map(letter => ({ label: vscode.l10n.t('framing {0}', letter), letter, picked: now.framings?.includes(letter) ?? false }));
+    const states = NODE_STATES.map(state => ({ label: stateName(state), state, picked: now.states?.includes(state) ?? false }));
+    const framings = FRAMINGS.map(letter => ({ label: vscode.l10n.t('framing {0}', letter), letter, picked: now.framings?.includes(letter) ?? false }));
     const chosen = await vscode.window.showQuickPick([...states, ...framings], {
       title: vscode.l10n.t('Verdicts and framings; none for all'),
       canPickMany: true,

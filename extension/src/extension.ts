@@ -2,18 +2,25 @@
 import * as vscode from 'vscode';
 import { Sidecar } from './client';
 import { RunCommands } from './commands';
-import { Documents } from './documents';
+import { Documents, SCHEME } from './documents';
+import { Choosing } from './choosing';
 import { Findings } from './findings';
 import { Growing } from './growing';
-import { closeLog, log } from './log';
+import { choosePython, copyAbout, showDecisions } from './housekeeping';
+import { closeLog, log, reasonOf } from './log';
+import { Maps } from './map';
+import { addToWorkspace, registerMcp } from './mcp';
 import { ModelBridge } from './model';
+import { newPreset, validatePreset } from './presets';
 import { onInterpreterChosen, PythonFinder } from './python';
+import { Reader } from './reader';
 import { RunStatus } from './run';
 import { SECTION } from './settings';
 import { Starting } from './starting';
 import { StatusItem } from './status';
 import { tellError, tellFailure } from './telling';
 import { targetOf } from './arguments';
+import { registerTools } from './tools';
 import { Trees } from './trees';
 
 let running: Sidecar | undefined;
@@ -27,10 +34,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const status = new RunStatus(sidecar);
   const growing = new Growing(sidecar);
   const runs = new RunCommands(sidecar, trees, status, growing);
-  const starting = new Starting(sidecar, growing, () => Promise.resolve(true));
+  const choosing = new Choosing(sidecar, bridge, context.secrets, context.globalState);
+  const starting = new Starting(sidecar, growing, () => choosing.need());
   const findings = new Findings(context.extensionUri, sidecar, growing);
   const documents = new Documents(sidecar);
   const item = new StatusItem(sidecar);
+  const maps = new Maps(context.extensionUri, sidecar);
+  const reader = new Reader(context.extensionUri);
 
   const on = (name: string, act: (...given: unknown[]) => unknown): vscode.Disposable =>
     vscode.commands.registerCommand(`${SECTION}.${name}`, async (...given: unknown[]) => {
@@ -42,7 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     });
   context.subscriptions.push(
-    trees, status, findings, documents, item,
+    trees, status, findings, documents, item, maps, reader,
     on('audit', () => starting.audit()),
     on('auditFile', given => starting.auditFile(given)),
     on('auditFolder', given => starting.auditFolder(given)),
@@ -64,6 +74,25 @@ export function activate(context: vscode.ExtensionContext): void {
     on('sort', () => runs.sort()),
     on('refresh', () => trees.refresh()),
     on('showMore', given => runs.showMore(given)),
+    on('openMap', async given => {
+      const run = await runs.run(given);
+      if (run) maps.show(run);
+    }),
+    on('saveMap', given => maps.save(given === 'png' ? 'png' : 'svg')),
+    on('openRendered', (given, how) => {
+      const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+      if (uri?.scheme === SCHEME) reader.show(uri, (how as { beside?: boolean } | undefined)?.beside === true);
+    }),
+    on('openSource', () => reader.showSource()),
+    on('newPreset', () => newPreset(sidecar)),
+    on('validatePreset', given => validatePreset(sidecar, given)),
+    on('chooseModel', () => choosing.choose()),
+    on('storeKey', () => choosing.storeKey()),
+    on('forgetKey', () => choosing.forgetKey()),
+    on('decisions', () => showDecisions(sidecar)),
+    on('addMcp', () => addToWorkspace(sidecar)),
+    on('choosePython', () => choosePython(sidecar)),
+    on('about', () => copyAbout(sidecar)),
     on('restart', () => sidecar.restart()),
     on('showLog', () => log().show()),
     trees.view.onDidChangeSelection(({ selection }) => {
@@ -74,6 +103,7 @@ export function activate(context: vscode.ExtensionContext): void {
     sidecar.onDidChangeState(state => {
       void vscode.commands.executeCommand('setContext', 'treewright.state', state);
       if (state === 'failed' && sidecar.failure) void tellFailure(sidecar.failure);
+      if (state === 'ready') choosing.handKeys().catch((error: unknown) => log().warn(`keys: ${reasonOf(error)}`));
     }),
     vscode.workspace.onDidChangeConfiguration(change => {
       if (change.affectsConfiguration('treewright.python') || change.affectsConfiguration('treewright.home')) void sidecar.start();
@@ -81,7 +111,10 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void sidecar.start().then(() => sidecar.configure())),
     onInterpreterChosen(() => void sidecar.start(false)),
+    ...registerTools(sidecar, growing),
   );
+  const registered = registerMcp(sidecar, context.subscriptions);
+  log().debug(registered ? 'the MCP server is registered with the editor' : 'the editor has no interface for MCP servers');
   void sidecar.start();
 }
 

@@ -24,8 +24,8 @@ export function readProbe(command: readonly string[], output: string): Interpret
   }
   if (typeof found !== 'object' || found === null) return null;
   const { version, executable, sidecar, why, venv } = found as Record<string, unknown>;
-  if (!Array.isArray(version) || version.length < 3 || !version.every(part => typeof part === 'number')) return null;
-  const [major = 0, minor = 0, micro = 0] = version as number[];
+  if (!Array.isArray(version) || version.length < 3 || !version.every((part): part is number => typeof part === 'number')) return null;
+  const [major = 0, minor = 0, micro = 0] = version;
   return {
     command,
     executable: typeof executable === 'string' && executable ? executable : (command[0] ?? ''),

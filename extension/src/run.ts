@@ -5,9 +5,9 @@ import { SidecarError } from './client';
 import { Debounced } from './coalesce';
 import { conditionName, firingName, runPhase, stateIcon, stateName, statusName } from './look';
 import { log, reasonOf } from './log';
+import { FRAMINGS } from './states';
 import { Requests, type Condition, type RunResult } from './protocol';
 
-const FRAMINGS = 'ABCDEFGHIJKL';
 
 interface Line {
   id: string;
@@ -156,7 +156,7 @@ export class RunStatus implements vscode.TreeDataProvider<Line>, vscode.Disposab
       label: vscode.l10n.t('Framings'),
       description: vscode.l10n.t('{0} of 12 fired', fired),
       icon: new vscode.ThemeIcon('symbol-misc'),
-      children: [...FRAMINGS].map(letter => {
+      children: FRAMINGS.map(letter => {
         const how = figures.framings[letter] ?? '';
         return { id: `framing.${letter}`, label: letter, description: firingName(how), icon: new vscode.ThemeIcon(how ? 'pass' : 'circle-outline') };
       }),

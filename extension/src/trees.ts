@@ -42,7 +42,6 @@ export class MoreElement {
 }
 
 export type Element = RunElement | NodeElement | MoreElement;
-export type NodeState = NonNullable<FilterSpec['states']>[number];
 export type Sort = NonNullable<ChildrenRequest['sort']>;
 
 export class Trees implements vscode.TreeDataProvider<Element>, vscode.Disposable {
@@ -273,16 +272,16 @@ function runItem(row: RunRow): vscode.TreeItem {
 function nodeItem(element: NodeElement): vscode.TreeItem {
   const { line } = element;
   const folds = line.children > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None;
-  const item = new vscode.TreeItem(line.statement || line.id, folds);
   const score = line.total < 0 ? '' : String(line.total);
+  const item = new vscode.TreeItem([line.id, score].filter(Boolean).join(' · '), folds);
   item.id = element.id;
   item.iconPath = stateIcon(line.state);
-  item.description = [score, line.label, line.id, line.cwe].filter(Boolean).join(' · ');
+  item.description = line.statement;
   item.contextValue = ['node', line.state, line.position ? 'cited' : ''].filter(Boolean).join('.');
   item.tooltip = new vscode.MarkdownString().appendText(
-    [line.statement, `${line.label} · ${vscode.l10n.t('score {0}', score || '–')} · ${vscode.l10n.t('framing {0}', line.framing)}`, line.position].filter(Boolean).join('\n\n'),
+    [line.statement, [line.label, vscode.l10n.t('score {0}', score || '–'), vscode.l10n.t('framing {0}', line.framing), line.cwe].filter(Boolean).join(' · '), line.position].filter(Boolean).join('\n\n'),
   );
-  const spoken = [line.label, score && vscode.l10n.t('score {0}', score), vscode.l10n.t('framing {0}', line.framing), line.statement];
+  const spoken = [line.id, line.label, score && vscode.l10n.t('score {0}', score), vscode.l10n.t('framing {0}', line.framing), line.statement];
   item.accessibilityInformation = { label: spoken.filter(Boolean).join(', ') };
   item.command = { command: 'treewright.openNode', title: vscode.l10n.t('Open'), arguments: [{ run: element.run, node: line.id }] };
   return item;
@@ -295,5 +294,3 @@ function moreItem(element: MoreElement): vscode.TreeItem {
   item.command = { command: 'treewright.showMore', title: vscode.l10n.t('Show more'), arguments: [element] };
   return item;
 }
-
-export const STATES: readonly NodeState[] = ['advances', 'kept', 'pruned', 'blocked', 'waiting', 'merged', 'superseded', 'unresolved'];

@@ -41,15 +41,15 @@ export function session(name: string, options: () => SessionOptions): Session {
   afterEach(async context => {
     const { passed, error } = context as unknown as { passed?: boolean; error?: unknown };
     if (passed === false || error) {
-      const shot = `failed-${name}-${('name' in context ? String(context.name) : '').replace(/\W+/g, '-').slice(0, 60)}`;
+      const shot = `failed-${name}-${('name' in context ? context.name : '').replace(/\W+/g, '-').slice(0, 60)}`;
       await made.bench.shot(shot).catch(() => undefined);
     }
   });
 
   after(async () => {
-    if (process.env.SHOW_LOGS) console.log(made.server?.log(/treewright/i));
-    await made.browser?.close();
-    await made.server?.stop();
+    if (process.env.SHOW_LOGS) console.log(made.server.log(/treewright/i));
+    if ('browser' in made) await made.browser.close();
+    if ('server' in made) await made.server.stop();
   }, { timeout: 60_000 });
   return made;
 }

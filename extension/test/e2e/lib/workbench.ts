@@ -77,8 +77,12 @@ export class Workbench {
 
   /** Runs a command by its title as the palette shows it. */
   async run(title: string): Promise<void> {
-    await this.page.keyboard.press('F1');
-    await this.quickInput().locator('input.input').fill(`>${title}`);
+    const input = this.quickInput().locator('input.input');
+    for (let tries = 0; tries < 4; tries += 1) {
+      await this.page.keyboard.press('F1'); // it may go astray while the focus moves
+      if (await input.waitFor({ timeout: 4000 }).then(() => true, () => false)) break;
+    }
+    await input.fill(`>${title}`);
     await this.quickInput().locator('.monaco-list-row').filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) }).first().click();
   }
 

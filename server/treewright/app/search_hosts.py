@@ -9,14 +9,14 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from treewright.errors import KernelError, TreewrightError
-from treewright.kernels.host import choose_host, probe_python
+from treewright.errors import KernelError
+from treewright.kernels.host import choose_host
 from treewright.kernels.limits import Limits
 from treewright.kernels.screen import ForkScreener
 from treewright.kernels.trace import BranchTrace, Ending
-from treewright.search.checks import Check, CheckKind, Plan
+from treewright.search.checks import Check, CheckKind, Observation, Plan
 from treewright.search.ports import BranchOutcome, Trace
 from treewright.search.repair import verdicts_of
 from treewright.store.config import Configuration
@@ -88,16 +88,16 @@ def absolute_imports(program: str, package: str) -> str:
     return _RELATIVE.sub(named, program)
 
 
-class Extra:
+class Extra(Protocol):
     """Checks that need no kernel, such as that a program no longer breaks a rule of the offline audit."""
 
     def wants(self, check: Check) -> bool:
         """Whether a check is of this kind."""
-        raise NotImplementedError
+        ...
 
-    def observe(self, program: str, check: Check) -> Any:
-        """Look at a program; returns an `Observation`."""
-        raise NotImplementedError
+    def observe(self, program: str, check: Check) -> Observation:
+        """Look at a program."""
+        ...
 
 
 class SearchHosts:
@@ -111,7 +111,7 @@ class SearchHosts:
         tests: trusted test files.
         package: what relative imports are relative to.
         entry_point: the function under test.
-        extra: judges checks that need no kernel.
+        extra: judges checks that need no kernel; may be set later.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class SearchHosts:
         self._by_pytest = any(check.kind is CheckKind.PYTEST for check in plan.checks)
         first = (entry_point or "").partition(".")[0]
         self._defines = (first,) if first in dir(__import__("builtins")) else ()
-        self._extra = extra
+        self.extra = extra
         self._host: Any = None
         self._screener: ForkScreener | None = None
         self._folder: Path | None = None
@@ -304,7 +304,7 @@ class SearchHosts:
         return self._folder
 
     def _divide(self, plan: Plan) -> tuple[Plan, list[Check]]:
-        apart = [check for check in plan.checks if self._extra is not None and self._extra.wants(check)]
+        apart = [check for check in plan.checks if self.extra is not None and self.extra.wants(check)]
         checks = tuple(
             check.model_copy(update={"evaluate": ""})
             if check.kind is CheckKind.STDOUT and check.evaluate == _WHOLE_PROGRAM
@@ -314,9 +314,9 @@ class SearchHosts:
         )
         return plan.model_copy(update={"checks": checks}), apart
 
-    def _look(self, program: str, check: Check) -> Any:
-        assert self._extra is not None
-        return self._extra.observe(program, check)
+    def _look(self, program: str, check: Check) -> Observation:
+        assert self.extra is not None
+        return self.extra.observe(program, check)
 
 
 def _all_pass(plan: Plan, trace: Trace) -> bool:
@@ -324,7 +324,7 @@ def _all_pass(plan: Plan, trace: Trace) -> bool:
     return trace.outcome is BranchOutcome.FINISHED and all(one.passed for one in verdicts)
 
 
-def _with(trace: Trace, more: list[Any]) -> Trace:
+def _with(trace: Trace, more: list[Observation]) -> Trace:
     if not more:
         return trace
     return trace.model_copy(update={"observations": trace.observations + tuple(more)})
@@ -333,18 +333,3 @@ def _with(trace: Trace, more: list[Any]) -> Trace:
 def _plain(trace: Trace) -> Trace:
     """A trace as the search keeps it, without what only the kernel's host knows."""
     return Trace(**{name: getattr(trace, name) for name in Trace.model_fields})
-
-
-def kernels_available(configuration: Configuration, python: str) -> TreewrightError | None:
-    """Return why no kernel is to be had, or None; nothing is left running."""
-    hosts = SearchHosts(configuration, python, Plan(checks=()), files={}, tests={})
-    try:
-        hosts.start()
-    except TreewrightError as fault:
-        return fault
-    finally:
-        hosts.close()
-    return None
-
-
-__all__ = ["Extra", "SearchHosts", "absolute_imports", "find_python", "kernels_available", "probe_python"]

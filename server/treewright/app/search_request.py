@@ -73,6 +73,21 @@ class SearchResumeRequest(BaseModel):
     trusted: bool = True
 
 
+class Audited(BaseModel):
+    """A finding of the offline audit.
+
+    Attributes:
+        root: what was audited, absolute.
+        rule, symbol: what was found, and where.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    root: str
+    rule: str
+    symbol: str
+
+
 class Opened(BaseModel):
     """What a search was opened with: the first record of its journal, and again when it is resumed.
 
@@ -89,7 +104,7 @@ class Opened(BaseModel):
         tests: trusted test files, by path, for checks that pytest runs.
         layout: the project's own files that the program needs beside it, by path.
         package: what relative imports of the program are relative to; empty for none.
-        static_rule: a rule of the offline audit that the program must no longer break; empty for none.
+        audited: what the offline audit must no longer find, for a verified fix of a finding; None otherwise.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -106,4 +121,4 @@ class Opened(BaseModel):
     tests: dict[str, str] = Field(default_factory=dict)
     layout: dict[str, str] = Field(default_factory=dict)
     package: str = ""
-    static_rule: str = ""
+    audited: Audited | None = None

@@ -1,20 +1,19 @@
 """Code-branch searches: starting, resuming, applying what was found."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from treewright.app.context import Context, new_run_id
-from treewright.app.describe import is_search
 from treewright.app.providers import open_provider, refuse_unknown_price
 from treewright.app.request import Notice
 from treewright.app.runs import find_run
-from treewright.app.search_drive import Searching, best_so_far
+from treewright.app.search_drive import Searching
 from treewright.app.search_hosts import SearchHosts, find_python
 from treewright.app.search_request import Opened, SearchRequest, SearchResumeRequest
 from treewright.app.search_sources import (
     Layout,
     StartFile,
-    digest_of,
     lay_out,
     read_checks,
     read_program,
@@ -23,17 +22,38 @@ from treewright.app.search_spend import LedgerCap
 from treewright.app.search_store import Logged, SearchWriter, read_search
 from treewright.errors import CapError, RequestError, RunError
 from treewright.performers.search_model import SearchModel
+from treewright.search.checks import Plan
 from treewright.search.engine import SearchEngine
 from treewright.search.settings import CANDIDATES_WARNED_ABOVE, SearchSettings, default_generators
 from treewright.search.task import SearchTask, plan_of
 from treewright.store.cap import CapPolicy, search_policy
 from treewright.store.config import Configuration
-from treewright.store.durable import replace_file, shown
 from treewright.store.ledger import Ledger
 from treewright.store.paths import find_workspace
 
 NO_MODEL = "static"
 _WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A search that can begin: what was asked, read and settled; nothing is written or started.
+
+    Attributes:
+        configuration: that holds for the workspace.
+        opened: the first record of its journal.
+        task: for the engine.
+        settings: for the engine.
+        given: programs handed in.
+        begun: the starting file; None without one.
+    """
+
+    configuration: Configuration
+    opened: Opened
+    task: SearchTask
+    settings: SearchSettings
+    given: tuple[str, ...] = ()
+    begun: StartFile | None = None
 
 
 def start(context: Context, request: SearchRequest) -> Searching:
@@ -47,6 +67,13 @@ def start(context: Context, request: SearchRequest) -> Searching:
         KernelError: E052, kernels are not to be had.
         StoreError: the disk refused.
     """
+    prepared = prepare(context, request)
+    plan = plan_of(prepared.task)  # refuses before kernels are started
+    return open_new(context, prepared, plan)
+
+
+def prepare(context: Context, request: SearchRequest) -> Prepared:
+    """Read and settle everything that a request names; see `start` for what it raises."""
     base = Path(request.base)
     begun = read_program(base, request.file) if request.file else None
     workspace = find_workspace(begun.path if begun else base)
@@ -65,7 +92,6 @@ def start(context: Context, request: SearchRequest) -> Searching:
             request.per_branch_timeout_s, configuration.settings.search.per_branch_timeout_s
         ),
     )
-    plan_of(task)  # refuses before anything is made
     _refuse_missing_function(task)
     given = (
         *(read_program(base, name).text for name in request.candidate_files),
@@ -88,24 +114,30 @@ def start(context: Context, request: SearchRequest) -> Searching:
         layout=layout.files,
         package=layout.package,
     )
-    return open_new(context, configuration, opened, task, settings, given)
+    return Prepared(configuration, opened, task, settings, given, begun)
 
 
-def open_new(
-    context: Context,
-    configuration: Configuration,
-    opened: Opened,
-    task: SearchTask,
-    settings: SearchSettings,
-    given: tuple[str, ...] = (),
-) -> Searching:
-    """Make kernels ready, then the run's folder, then the search. See `start` for what it raises."""
+Narrow = Callable[[SearchHosts, Plan], Plan]
+"""Settles the checks once programs can be executed: leaves some out, adds others."""
+
+
+def open_new(context: Context, prepared: Prepared, plan: Plan, narrow: Narrow | None = None) -> Searching:
+    """Make kernels ready, then the run's folder, then the search. See `start` for what it raises.
+
+    Args:
+        context: the surroundings.
+        prepared: what was asked.
+        plan: the checks.
+        narrow: settles them; None leaves them.
+    """
+    configuration, opened, task = prepared.configuration, prepared.opened, prepared.task
     model = _model(context, configuration, opened)
     run = new_run_id()
-    engine = SearchEngine.start(run, task, settings, given)
-    hosts = _hosts(configuration, opened, engine)
-    hosts.start()
+    hosts = _hosts(configuration, opened, plan, task)
     try:
+        hosts.start()
+        checks = plan if narrow is None else narrow(hosts, plan)
+        engine = SearchEngine.start(run, task, prepared.settings, prepared.given, checks)
         writer = SearchWriter.create(configuration.root, run, _title(opened), context.surface)
         try:
             writer.opened(opened)
@@ -151,7 +183,7 @@ def resume(context: Context, request: SearchResumeRequest) -> Searching:
     hosts = None
     try:
         engine = SearchEngine(writer.logged.events)
-        hosts = _hosts(configuration, opened, engine)
+        hosts = _hosts(configuration, opened, engine.state.plan, engine.state.task)
         hosts.start()
         writer.opened(opened)
         searching = _searching(context, configuration, writer, engine, hosts, model, opened)
@@ -238,15 +270,21 @@ def _lost_calls(logged: Logged) -> int:
     return max(0, made - sum(1 for name in ended if name.startswith(("draft:", "revise:"))))
 
 
-def _hosts(configuration: Configuration, opened: Opened, engine: SearchEngine) -> SearchHosts:
+def _hosts(configuration: Configuration, opened: Opened, plan: Plan, task: SearchTask) -> SearchHosts:
+    extra = None
+    if opened.audited is not None:
+        from treewright.app.search_findings import audit_of
+
+        extra = audit_of(opened.audited, Path(opened.path), task.start, configuration.root.cache)
     return SearchHosts(
         configuration,
         opened.python,
-        engine.state.plan,
+        plan,
         files=opened.layout,
         tests=opened.tests,
         package=opened.package,
-        entry_point=engine.state.task.entry_point,
+        entry_point=task.entry_point,
+        extra=extra,
     )
 
 
@@ -370,74 +408,3 @@ def _named(begun: StartFile | None, workspace: Path) -> str:
 def _title(opened: Opened) -> str:
     name = Path(opened.path).stem if opened.path else ""
     return " ".join(part for part in (name, opened.request.function, opened.request.statement[:60]) if part)
-
-
-# --- what was found ------------------------------------------------------------------------------------------
-
-
-def found_in(context: Context, run: str) -> tuple[Logged, Path]:
-    """Return a search's journal and folder.
-
-    Raises:
-        RunError: it cannot be found, or `not_a_search`.
-    """
-    folder = find_run(context, run).folder
-    if not is_search(folder):
-        raise RunError(
-            "not_a_search", f"{run} is no code-branch search.", "`treewright runs` lists the kinds."
-        )
-    return read_search(folder), folder
-
-
-def apply(context: Context, run: str) -> Path:
-    """Write the chosen program to the file the search started from, and return the file.
-
-    Raises:
-        RunError: `search_not_verified`, `search_nothing_to_apply`, `search_file_changed`; nothing was written.
-        StoreError: the disk refused; the file is what it was before.
-    """
-    logged, _ = found_in(context, run)
-    opened = logged.opened
-    found = best_so_far(logged.events, 0.0)
-    if opened is None or not opened.path or found.chosen is None:
-        raise RunError(
-            "search_nothing_to_apply", "This search started from no file.", "Copy the program instead."
-        )
-    if not found.verified:
-        raise RunError(
-            "search_not_verified",
-            "No program passed every check, so nothing is applied.",
-            "Look at the best so far with `treewright show`.",
-        )
-    path = Path(opened.path)
-    if digest_of(path) != opened.digest:
-        raise RunError(
-            "search_file_changed",
-            f"{shown(path)} was changed since the search read it, so nothing is applied.",
-            "Look at change.diff in the run's folder, or search again.",
-            {"path": str(path)},
-        )
-    _write_back(path, found.chosen.code)
-    return path
-
-
-def _write_back(path: Path, code: str) -> None:
-    """Write a program in the file's own encoding, line ends and mode."""
-    begun = read_program(path.parent, path.name)
-    text = code if begun.text.endswith("\n") or not code.endswith("\n") else code[:-1]
-    if "\r\n" in begun.decoded.text:
-        text = text.replace("\n", "\r\n")
-    try:
-        data = begun.decoded.encode(text)
-    except UnicodeEncodeError as fault:
-        raise RunError(
-            "search_nothing_to_apply",
-            f"{shown(path)} is {begun.decoded.encoding}, which cannot hold the new program: {fault.reason}.",
-            "Convert the file to UTF-8 first.",
-        ) from fault
-    mode = path.stat().st_mode & 0o7777
-    replace_file(path, [data])
-    path.chmod(mode)
-
-
-__all__ = ["apply", "found_in", "open_new", "resume", "start"]

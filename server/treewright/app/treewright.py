@@ -58,6 +58,29 @@ class Treewright:
 
         return searches.start(self.context, request)
 
+    def search_fix(
+        self,
+        run: str,
+        node: str,
+        *,
+        model: str = "",
+        time_limit_s: float | None = None,
+        spend_cap_usd: float | None = None,
+        checks: tuple[str, ...] = (),
+    ) -> "Searching":
+        """Prepare a search for a verified fix of a finding; `drive` it then. See `search_fix.fix_for_finding`."""
+        from treewright.app.search_fix import fix_for_finding
+
+        return fix_for_finding(
+            self.context,
+            run,
+            node,
+            model=model,
+            time_limit_s=time_limit_s,
+            spend_cap_usd=spend_cap_usd,
+            checks=checks,
+        )
+
     def resume_search(self, request: SearchResumeRequest) -> "Searching":
         """Open a search to go on with; `drive` it then. See `searches.resume`."""
         from treewright.app import searches
@@ -65,10 +88,10 @@ class Treewright:
         return searches.resume(self.context, request)
 
     def apply_search(self, run: str) -> Path:
-        """Write a search's verified program to the file it started from. See `searches.apply`."""
-        from treewright.app import searches
+        """Write a search's verified program to the file it started from. See `search_apply.apply`."""
+        from treewright.app.search_apply import apply
 
-        return searches.apply(self.context, run)
+        return apply(self.context, run)
 
     def start_chain(self, request: "ChainRequest") -> "Chain":
         """Prepare a new chain; `drive` it then. See `chains.start_chain`."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from treewright.search.answers import code_of
+from treewright.search.checks import Plan
 from treewright.search.events import (
     BranchExecuted,
     CandidateProposed,
@@ -58,7 +59,12 @@ class SearchEngine:
 
     @classmethod
     def start(
-        cls, run: str, task: SearchTask, settings: SearchSettings, given: tuple[str, ...] = ()
+        cls,
+        run: str,
+        task: SearchTask,
+        settings: SearchSettings,
+        given: tuple[str, ...] = (),
+        plan: Plan | None = None,
     ) -> SearchEngine:
         """Begin a search.
 
@@ -67,12 +73,14 @@ class SearchEngine:
             task: what is asked.
             settings: bounds; `generators` must name at least one.
             given: programs handed in, for the `given` generator.
+            plan: the checks, when they are not just those of the task's sources.
 
         Raises:
             RequestError: see `task.plan_of`.
         """
         engine = cls()
-        engine._take(SearchStarted(run=run, task=task, plan=plan_of(task), settings=settings, given=given))
+        checks = plan_of(task) if plan is None else plan
+        engine._take(SearchStarted(run=run, task=task, plan=checks, settings=settings, given=given))
         if task.start.strip():
             engine._propose(task.start, "start", task_id="start")
         for index, code in enumerate(given):

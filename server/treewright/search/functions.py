@@ -44,3 +44,48 @@ def _names(node: ast.stmt, name: str) -> bool:
         else []
     )
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def function_at(program: str, line: int) -> str:
+    """Return the dotted name of the outermost function or method around a line; empty when there is none.
+
+    Args:
+        program: source text that parses.
+        line: from 1.
+    """
+    return _function_at(ast.parse(program).body, line, ())
+
+
+def _function_at(body: list[ast.stmt], line: int, outer: tuple[str, ...]) -> str:
+    for node in _within(body):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or line not in _lines(
+            node
+        ):
+            continue
+        name = (*outer, node.name)
+        return _function_at(node.body, line, name) if isinstance(node, ast.ClassDef) else ".".join(name)
+    return ""
+
+
+def lines_of(program: str, name: str) -> range | None:
+    """Return the lines of a function's or method's body, from 1, or None when the program does not define it.
+
+    Args:
+        program: source text that parses.
+        name: `function` or `Class.method`.
+    """
+    body: list[ast.stmt] = ast.parse(program).body
+    parts = name.split(".")
+    for number, part in enumerate(parts):
+        found = next((one for one in _within(body) if getattr(one, "name", "") == part), None)
+        if not isinstance(found, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        if number == len(parts) - 1:
+            return range(found.body[0].lineno, (found.end_lineno or found.lineno) + 1)
+        body = found.body
+    return None
+
+
+def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> range:
+    first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+    return range(first, (node.end_lineno or node.lineno) + 1)

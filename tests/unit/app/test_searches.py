@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.app.paid_endpoint import CALL_USD, paid_endpoint
-from treewright.app import searches
+from treewright.app import search_apply, searches
 from treewright.app.context import Context
 from treewright.app.search_drive import Searching, SearchOutcome
 from treewright.app.search_request import SearchRequest, SearchResumeRequest
@@ -156,7 +156,7 @@ def test_applying_writes_the_winner_and_nothing_else(project: Path) -> None:
     path.write_bytes(BUGGY.replace("\n", "\r\n").encode())
     path.chmod(0o640)
     outcome = search(asked(project))
-    assert searches.apply(Context("cli"), outcome.run) == path
+    assert search_apply.apply(Context("cli"), outcome.run) == path
     changed = path.read_bytes()
     assert changed == BUGGY.replace("x < best", "x > best").replace("\n", "\r\n").encode()
     assert path.stat().st_mode & 0o777 == 0o640
@@ -168,7 +168,7 @@ def test_a_file_that_changed_meanwhile_is_not_written_over(project: Path) -> Non
     path = project / "numbers_.py"
     path.write_text(BUGGY + "\n# mine\n", encoding="utf-8")
     with pytest.raises(RunError, match="was changed since") as raised:
-        searches.apply(Context("cli"), outcome.run)
+        search_apply.apply(Context("cli"), outcome.run)
     assert raised.value.code == "search_file_changed"
     assert path.read_text(encoding="utf-8") == BUGGY + "\n# mine\n"
 
@@ -180,7 +180,7 @@ def test_what_is_not_verified_is_not_applied(project: Path) -> None:
     assert outcome.status == "best_so_far"
     assert outcome.exit is ExitClass.NOT_AS_ASKED
     with pytest.raises(RunError, match="No program passed every check"):
-        searches.apply(Context("cli"), outcome.run)
+        search_apply.apply(Context("cli"), outcome.run)
 
 
 @pytest.mark.requirement("search:app:refusals")

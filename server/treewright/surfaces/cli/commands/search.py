@@ -104,6 +104,12 @@ def spread(args: Sequence[str]) -> list[str]:
 @click.option(
     "--python", default="", help="Interpreter whose packages checks import. Default: the project's .venv."
 )
+@click.option(
+    "--finding",
+    default="",
+    metavar="RUN/NODE",
+    help="Search for a verified fix of an audit's finding, with the tests that reach it.",
+)
 @click.option("--stdin", "stdin_file", type=click.Path(), help="File that programs read as standard input.")
 @click.option("--exhaustive", is_flag=True, help="Go on after a branch has passed every check.")
 @click.option("--efficiency", is_flag=True, help="Of branches that pass everything, take the quickest.")
@@ -119,6 +125,7 @@ def search(
     entry_point: str,
     stdin_file: str | None,
     apply_it: bool,
+    finding: str,
     form: str,
     quiet: bool,
     **given: Any,
@@ -130,6 +137,11 @@ def search(
     from treewright.app.search_sources import read_program, split_target
 
     base = Path.cwd()
+    app = Treewright("cli")
+    if finding:
+        return run_search(
+            app, _fix(app, finding, target, checks, given), form, quiet=quiet, apply_it=apply_it
+        )
     file, function = split_target(target, base) if target else ("", "")
     if stdin_file:
         given["stdin"] = read_program(base, stdin_file).text
@@ -141,9 +153,17 @@ def search(
         candidate_files=candidates,
         **given,
     )
-    app = Treewright("cli")
-    searching = app.search(request)
-    return run_search(app, searching, form, quiet=quiet, apply_it=apply_it)
+    return run_search(app, app.search(request), form, quiet=quiet, apply_it=apply_it)
+
+
+def _fix(
+    app: Treewright, finding: str, target: str, checks: tuple[str, ...], given: dict[str, Any]
+) -> Searching:
+    run, slash, node = finding.rpartition("/")
+    if not slash or target:
+        raise click.UsageError("--finding takes RUN/NODE, and no FILE beside it.")
+    named = {name: given[name] for name in ("model", "time_limit_s", "spend_cap_usd")}
+    return app.search_fix(run, node, checks=checks, **named)
 
 
 def run_search(

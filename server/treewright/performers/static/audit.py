@@ -1,6 +1,7 @@
 """The audit of a workspace: read, analyse each file (in parallel, by content), link, report."""
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Iterable
@@ -11,16 +12,15 @@ from treewright.performers.static.cache import FactsCache
 from treewright.performers.static.facts import FileFacts, Place
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting, label
+from treewright.performers.static.languages import SUFFIXES, is_javascript
 from treewright.performers.static.link import Linker, Project
 from treewright.performers.static.python.lints import add_lints
 from treewright.performers.static.records import framing_records
 from treewright.performers.static.report import Lines, Reporter
-from treewright.performers.static.rulebook import rules
 from treewright.performers.static.worker import Task, many, one
 from treewright.workspace.decode import Decoded, Unreadable, decode_bytes, read_bytes
 from treewright.workspace.walk import Listing, list_sources, looks_generated
 
-SUFFIXES = frozenset({".py", ".pyw"})
 _PARALLEL_FROM = 150_000
 """Bytes of source from which worker processes pay for their start."""
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg", "PKG-INFO")
@@ -58,7 +58,7 @@ class Sources:
 
 
 def read_sources(target: Path) -> Sources:
-    """Read every Python file below a path (or the one file).
+    """Read every source file below a path (or the one file).
 
     Raises:
         FileNotFoundError: the path does not exist.
@@ -97,10 +97,44 @@ def _classify(sources: Sources, listing: Listing) -> None:
         entry.name.endswith((".dist-info", ".egg-info")) for entry in listing.root.iterdir()
     )
     deployed = any((listing.root / name).is_file() for name in _DEPLOYED) and not packaged
+    manifests: dict[str, bool | None] = {}
     for path in sources.texts:
         above = path.split("/")[:-1]
+        if is_javascript(path):
+            sources.libraries[path] = published(listing.root, above, manifests) and not deployed
+            continue
         inside = any("/".join(above[:depth]) in folders for depth in range(len(above) + 1))
         sources.libraries[path] = (inside or packaged) and not deployed
+
+
+def published(root: Path, above: list[str], known: dict[str, bool | None]) -> bool:
+    """Tell whether the nearest package.json, from a folder up to the root, is of a package that others install.
+
+    Args:
+        above: the folder's parts below the root. known: answers by folder, filled in.
+    """
+    for depth in range(len(above), -1, -1):
+        folder = "/".join(above[:depth])
+        if folder not in known:
+            known[folder] = _manifest(root / folder / "package.json")
+        found = known[folder]
+        if found is not None:
+            return found
+    return False
+
+
+def _manifest(path: Path) -> bool | None:
+    """Whether a package.json is of a published package; None when there is none or it does not read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    scripts = found.get("scripts")
+    started = isinstance(scripts, dict) and "start" in scripts
+    offered = any(key in found for key in ("main", "module", "exports", "bin", "types", "files"))
+    return bool(offered and found.get("name") and not found.get("private") and not started)
 
 
 def audit(target: Path, cache: FactsCache | None = None, workers: int | None = None) -> Audit:
@@ -187,7 +221,7 @@ def judged(sources: Sources, facts: dict[str, FileFacts], lines: Lines | None = 
 
     imported = {name for file in facts.values() for _, name, _ in file.imports}
 
-    reporter = Reporter(Linker(Project.of(facts)), lines or sources.lines, rules(), setting)
+    reporter = Reporter(Linker(Project.of(facts)), lines or sources.lines, setting)
     findings: list[Finding] = []
     for file in facts.values():
         for function in file.functions:
@@ -212,6 +246,14 @@ def _alone(file: FileFacts, imported: set[str]) -> bool:
 
 def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding]) -> None:
     wanted = [finding for finding in findings if finding.verdict == CONFIRMED]
+    scripts = [finding for finding in wanted if is_javascript(finding.position.path)]
+    if scripts:
+        from treewright.performers.static.javascript.mend import Mender as Scripts
+
+        Scripts(facts, sources.texts, sources.libraries, lambda some: judged(sources, some)).mend_all(scripts)
+        for finding in scripts:
+            _unproven(finding)
+    wanted = [finding for finding in wanted if not is_javascript(finding.position.path)]
     if not wanted:
         return
     from treewright.performers.static.python.fixes.change import Change
@@ -225,10 +267,15 @@ def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding]
             (m for m in facts[path].matches if m.rule == finding.rule and _same(m.place, finding.place)), None
         )
         mender.mend(finding, Change(list(given.edits), list(given.imports)) if given else None)
-        if not finding.edits_verified:
-            finding.edits = []
-            finding.scores = replace(finding.scores, fixability=min(finding.scores.fixability, 2))
-            finding.verdict = label(finding.scores, bool(finding.mitigations), bool(finding.fix))
+        _unproven(finding)
+
+
+def _unproven(finding: Finding) -> None:
+    """Take back edits that were not proven, and what they were worth."""
+    if not finding.edits_verified:
+        finding.edits = []
+        finding.scores = replace(finding.scores, fixability=min(finding.scores.fixability, 2))
+        finding.verdict = label(finding.scores, bool(finding.mitigations), bool(finding.fix))
 
 
 def _same(place: Place, known: tuple[int, int, int, int] | None) -> bool:

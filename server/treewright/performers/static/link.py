@@ -101,7 +101,7 @@ class Project:
         if callee in self.functions:
             return callee
         if callee in self.classes:
-            return self._find(f"{callee}.__init__", depth + 1)
+            return self._find(f"{callee}.__init__", depth + 1) or self._find(f"{callee}.constructor", depth + 1)
         head, _, last = callee.rpartition(".")
         if callee in self.aliases:
             return self._find(self.aliases[callee], depth + 1)
@@ -246,7 +246,7 @@ class Linker:
             return []
         seen = (*seen, (function.name, f"ret{key}"))
         name = self.project.find(call.callee)
-        if not name or name.endswith(".__init__"):
+        if not name or name.endswith((".__init__", ".constructor")):
             flows = [flow for _, group in call.arguments for flow in group]
             return [o for flow in flows for o in self._resolve(facts, function, flow, seen, depth + 1, climb)]
         target_facts, target = self.project.functions[name]

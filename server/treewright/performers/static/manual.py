@@ -8,6 +8,7 @@ _TITLES = {
     "injection": "Data from outside that reaches an interpreter",
     "crypto": "Cryptography, tokens, certificates, randomness",
     "configuration": "Settings, secrets, files, services",
+    "web": "Browsers and Node",
     "behaviour": "Errors, logic, time, concurrency, limits, old code",
 }
 

@@ -9,7 +9,7 @@ from treewright.performers.static.facts import FileFacts, FunctionFacts, Match, 
 from treewright.performers.static.finding import Edit, Finding, FlowStep, Mitigation, Quote, Scores
 from treewright.performers.static.judge import Setting, flow_scores, label, match_scores
 from treewright.performers.static.link import Held, Linker, Origin
-from treewright.performers.static.rulebook import Rule
+from treewright.performers.static.rulebook import Rule, rules_for
 
 Lines = Callable[[str], list[str]]
 _MAX_QUOTE_LINES = 6
@@ -19,13 +19,16 @@ class Reporter:
     """Builds findings over one project's facts.
 
     Args:
-        linker: resolves flows. lines: gives a file's lines. rules: by id. setting: of a file.
+        linker: resolves flows. lines: gives a file's lines. setting: of a file.
     """
 
     def __init__(
-        self, linker: Linker, lines: Lines, rules: dict[str, Rule], setting: Callable[[FileFacts], Setting]
+        self, linker: Linker, lines: Lines, setting: Callable[[FileFacts], Setting]
     ) -> None:
-        self.linker, self.lines, self.rules, self.setting = linker, lines, rules, setting
+        self.linker, self.lines, self.setting = linker, lines, setting
+
+    def _rule(self, facts: FileFacts, rule: str) -> Rule:
+        return rules_for(facts.language)[rule]
 
     def quote(self, path: str, start: int, end: int | None = None) -> Quote:
         """Whole lines of a file, at most six, verbatim."""
@@ -35,7 +38,7 @@ class Reporter:
 
     def of_sink(self, facts: FileFacts, function: FunctionFacts, hit: SinkHit) -> Finding | None:
         """The finding of a sink: the strongest origin without a mitigation, else the strongest with one."""
-        rule = self.rules[hit.rule]
+        rule = self._rule(facts, hit.rule)
         origins = self._origins(facts, function, hit, rule)
         if not origins:
             return (
@@ -91,7 +94,7 @@ class Reporter:
 
     def of_match(self, facts: FileFacts, symbol: str, match: Match) -> Finding:
         """The finding of a structural hit."""
-        rule = self.rules[match.rule]
+        rule = self._rule(facts, match.rule)
         setting = self.setting(facts)
         finding = self._base(facts, symbol, rule, match.place, match.what, dict(match.facts), None)
         words = _Words({"what": match.what, "sink": match.what} | dict(match.facts))

@@ -1,7 +1,7 @@
 """Rules as data: `data/static/rules/*.toml` (all languages) and `data/static/<language>/*.toml`."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -59,6 +59,25 @@ def rules() -> dict[str, Rule]:
                 raise ValueError(f"{path.name}: rule {rule_id} has unknown keys {sorted(unknown)}")
             lists: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()}
             found[rule_id] = Rule(id=rule_id, family=path.stem, **lists)
+    return found
+
+
+@cache
+def rules_for(language: str) -> dict[str, Rule]:
+    """Every rule by id, in the words that fit a language (`data/static/<language>/wording.toml` where there is one).
+
+    Raises:
+        ValueError: the wording names a rule that is not there, or an unknown key.
+    """
+    folder = "javascript" if language in {"javascript", "typescript"} else language
+    path = data_path("static", folder) / "wording.toml"
+    if not path.is_file():
+        return rules()
+    found = dict(rules())
+    for rule_id, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        if rule_id not in found or set(entry) - set(Rule.__dataclass_fields__):
+            raise ValueError(f"{path.name}: {rule_id} is no rule, or has unknown keys")
+        found[rule_id] = replace(found[rule_id], **entry)
     return found
 
 

@@ -11,16 +11,15 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 from treewright.performers.static.facts import FileFacts
-from treewright.performers.static.python.analyse import analyse
+from treewright.performers.static.languages import analyse
 
 Task = tuple[str, str, str, frozenset[str], bool]
 """path, text, digest, roots, library: the arguments of `analyse`."""
 
 
 def one(task: Task) -> FileFacts:
-    """Analyse one file here."""
-    path, text, digest, roots, library = task
-    return analyse(path, text, digest, roots, library)
+    """Analyse one file here, by its language."""
+    return analyse(*task)
 
 
 def many(tasks: list[Task], workers: int) -> list[FileFacts]:

@@ -1,0 +1,1 @@
+"""Structural checks: one small function each, by the kind of node they look at."""

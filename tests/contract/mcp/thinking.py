@@ -7,7 +7,37 @@ from mcp import Client
 
 from tests.contract.mcp.serving import call
 
-_WORDS = ["cache", "layer", "image", "module", "import", "worker", "queue", "pool", "region", "bundle", "trace", "probe", "socket", "kernel", "page", "table", "index", "shard", "log", "frame", "cursor", "batch", "lock", "lease", "quota", "token", "buffer", "stream", "header"]
+_WORDS = [
+    "cache",
+    "layer",
+    "image",
+    "module",
+    "import",
+    "worker",
+    "queue",
+    "pool",
+    "region",
+    "bundle",
+    "trace",
+    "probe",
+    "socket",
+    "kernel",
+    "page",
+    "table",
+    "index",
+    "shard",
+    "log",
+    "frame",
+    "cursor",
+    "batch",
+    "lock",
+    "lease",
+    "quota",
+    "token",
+    "buffer",
+    "stream",
+    "header",
+]
 
 
 def words(seed: str, count: int = 9) -> str:

@@ -73,7 +73,8 @@ def decode(line: Line) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None, error(None, PARSE_ERROR, "The line is no JSON.")
-    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
+    unanswerable = isinstance(value, dict) and "id" in value and _id_of(value) is None
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or unanswerable:
         return None, error(_id_of(value), INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.")
     return value, None
 

@@ -163,7 +163,8 @@ def _fix(
     if not slash or target:
         raise click.UsageError("--finding takes RUN/NODE, and no FILE beside it.")
     named = {name: given[name] for name in ("model", "time_limit_s", "spend_cap_usd")}
-    return app.search_fix(run, node, checks=checks, **named)
+    files = tuple(str(Path.cwd() / name) for name in checks)
+    return app.search_fix(run, node, checks=files, **named)
 
 
 def run_search(

@@ -336,7 +336,7 @@ def test_an_accepted_finding_is_gone_for_this_run_and_later_ones_until_it_is_reo
     (decision,) = client.request("treewright/decisions")["decisions"]
     assert (decision["decision"], decision["reason"]) == ("accepted", "Only we call it.")
     client.notification("treewright/runChanged", lambda p: any(c["run"] == later.run for c in p["changes"]))
-    client.request("treewright/decide", {"run": later.run, "node": "D1", "decision": "reopened"})
+    client.begin("treewright/decide", {"run": later.run, "node": "D1", "decision": "reopened"})
     assert lines_of(published(client, uri, 1)) == [4]
 
 

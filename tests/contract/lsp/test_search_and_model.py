@@ -134,3 +134,14 @@ def test_saving_a_file_starts_no_audit(connect: Connect, workspace: Path) -> Non
     open_text(client, uri_of(path), WRONG)
     client.notify("textDocument/didSave", {"textDocument": {"uri": uri_of(path)}})
     assert client.request("treewright/runs")["runs"] == []
+
+
+@pytest.mark.requirement("lsp:audits:on-request")
+def test_saving_audits_the_file_where_the_settings_say_so(connect: Connect, workspace: Path) -> None:
+    path = project(workspace)
+    client = connect()
+    client.initialize(workspace, capabilities=FULL, options={"auditOnSave": True})
+    open_text(client, uri_of(path), WRONG)
+    client.notify("textDocument/didSave", {"textDocument": {"uri": uri_of(path)}})
+    changed = client.notification("treewright/runChanged")
+    assert ended(client, changed["changes"][0]["run"])["status"] == "CONVERGED"

@@ -1,18 +1,38 @@
 """Files as they are saved, renamed, deleted and changed on the disk; diagnostics as they are asked for."""
 
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types
 
+from treewright.errors import TreewrightError
+from treewright.surfaces.lsp.handlers import growing
+from treewright.surfaces.lsp.messages.runs import StartRequest
 from treewright.surfaces.lsp.session import Session
-from treewright.surfaces.lsp.uris import key_of, to_path
+from treewright.surfaces.lsp.uris import key_of, to_path, to_uri
+
+AUDITED = frozenset({".py"})
+"""Suffixes of files that are audited when they are saved, where the settings say so."""
 
 
 async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
     """Check findings against a saved text."""
     document = session.documents.get(params.text_document.uri)
-    if document is not None:
-        session.room.board.saved(document)
+    if document is None:
+        return
+    session.room.board.saved(document)
+    if session.settings.audit_on_save and document.path is not None and document.path.suffix in AUDITED:
+        await _audit(session, document.path)
+
+
+async def _audit(session: Session, path: Path) -> None:
+    """Audit a saved file, unless something runs already: saving again and again must not heap up runs."""
+    if session.folder_of(path) is None or session.room.jobs.count:
+        return
+    try:
+        await growing.start(session, StartRequest(preset="code-audit", root=to_uri(path), model="static"))
+    except TreewrightError as refusal:
+        session.warn(f"{path.name} was not audited: {refusal.message}")
 
 
 async def renamed(session: Session, params: types.RenameFilesParams) -> None:

@@ -7,6 +7,7 @@ Nodes are scripted, 12 fields and about 2 KiB each. Prints a Markdown table for 
 
 import argparse
 import asyncio
+import itertools
 import resource
 import statistics
 import subprocess
@@ -15,8 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from treewright.explore.briefs import Materials
 from treewright.explore.engine import Explorer
+from treewright.explore.materials import Materials
 from treewright.performers.scripted import ScriptedPerformer, SeededRule
 from treewright.performers.verify import Verifier
 from treewright.presets.framings import all_framings
@@ -59,7 +60,7 @@ def grow(folder: Path, nodes: int) -> tuple[list[float], float]:
     took = time.perf_counter() - began
     writer.save_snapshot()
     writer.close()
-    return [b - a for a, b in zip(stamps, stamps[1:], strict=False)], took
+    return [b - a for a, b in itertools.pairwise(stamps)], took
 
 
 _REOPEN = """

@@ -10,13 +10,13 @@ import {
   RevealOutputChannelOn,
   WorkDoneProgress,
   type LanguageClientOptions,
-  type NotificationType,
   type RequestType,
+  type WorkspaceEdit,
 } from 'vscode-languageclient/node';
 import { Coalesced } from './coalesce';
 import { log, reasonOf } from './log';
 import { ClientRequests, Notifications, Requests } from './protocol';
-import type { ErrorData, FindingsChanged, ModelCompleteRequest, ModelCompleteResult, RunChange, RunChanged } from './protocol';
+import type { ErrorData, FindingsChanged, ModelCompleteRequest, ModelCompleteResult, RunChange, SearchEnded } from './protocol';
 import { NoPythonError, type PythonFinder, type Resolution } from './python';
 import { forSidecar, readSettings, SECTION } from './settings';
 
@@ -71,10 +71,12 @@ export class Sidecar implements vscode.Disposable {
   private readonly states = new vscode.EventEmitter<SidecarState>();
   private readonly runs = new vscode.EventEmitter<readonly RunChange[]>();
   private readonly counts = new vscode.EventEmitter<FindingsChanged>();
+  private readonly searches = new vscode.EventEmitter<SearchEnded>();
 
   readonly onDidChangeState = this.states.event;
   readonly onRunsChanged = this.runs.event;
   readonly onFindingsChanged = this.counts.event;
+  readonly onSearchEnded = this.searches.event;
 
   constructor(
     private readonly finder: PythonFinder,
@@ -124,6 +126,12 @@ export class Sidecar implements vscode.Disposable {
   async onProgress(token: string, heard: (value: { kind: string; message?: string }) => void): Promise<vscode.Disposable> {
     const client = await this.ready();
     return client.onProgress(WorkDoneProgress.type, token, heard);
+  }
+
+  /** An edit as the editor takes it, from one as the language server protocol has it. */
+  async asEdit(edit: Record<string, unknown>): Promise<vscode.WorkspaceEdit> {
+    const client = await this.ready();
+    return client.protocol2CodeConverter.asWorkspaceEdit(edit as unknown as WorkspaceEdit);
   }
 
   /** Tells the sidecar of settings, trust, or an editor's model that came or went. */
@@ -185,8 +193,9 @@ export class Sidecar implements vscode.Disposable {
     log().info(`starting the sidecar: ${wanted.command} ${wanted.args.join(' ')} (${wanted.origin})`);
     const client = new LanguageClient('treewright', 'Treewright', () => Promise.resolve(this.spawn(wanted)), this.options());
     this.client = client;
-    client.onNotification(Notifications.runChanged satisfies NotificationType<RunChanged>, told => this.runs.fire(told.changes));
+    client.onNotification(Notifications.runChanged, told => this.runs.fire(told.changes));
     client.onNotification(Notifications.findingsChanged, told => this.counts.fire(told));
+    client.onNotification(Notifications.searchEnded, told => this.searches.fire(told));
     client.onRequest(ClientRequests.modelComplete, (asked, cancel) => this.model.answer(asked, cancel));
     await client.start();
     await client.sendRequest(Requests.runs, { limit: 1 }); // what comes first loads the rest; after this it is quick
@@ -287,6 +296,7 @@ export class Sidecar implements vscode.Disposable {
     this.states.dispose();
     this.runs.dispose();
     this.counts.dispose();
+    this.searches.dispose();
   }
 }
 

@@ -15,10 +15,12 @@ import { newPreset, validatePreset } from './presets';
 import { onInterpreterChosen, PythonFinder } from './python';
 import { Reader } from './reader';
 import { RunStatus } from './run';
+import { Searching } from './searching';
 import { SECTION } from './settings';
 import { Starting } from './starting';
 import { StatusItem } from './status';
 import { tellError, tellFailure } from './telling';
+import { chain, deliberate } from './terminal';
 import { targetOf } from './arguments';
 import { registerTools } from './tools';
 import { Trees } from './trees';
@@ -36,7 +38,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const runs = new RunCommands(sidecar, trees, status, growing);
   const choosing = new Choosing(sidecar, bridge, context.secrets, context.globalState);
   const starting = new Starting(sidecar, growing, () => choosing.need());
-  const findings = new Findings(context.extensionUri, sidecar, growing);
+  const searching = new Searching(sidecar);
+  const findings = new Findings(context.extensionUri, sidecar, growing, searching);
   const documents = new Documents(sidecar);
   const item = new StatusItem(sidecar);
   const maps = new Maps(context.extensionUri, sidecar);
@@ -52,7 +55,7 @@ export function activate(context: vscode.ExtensionContext): void {
       }
     });
   context.subscriptions.push(
-    trees, status, findings, documents, item, maps, reader,
+    trees, status, findings, documents, item, maps, reader, searching,
     on('audit', () => starting.audit()),
     on('auditFile', given => starting.auditFile(given)),
     on('auditFolder', given => starting.auditFolder(given)),
@@ -61,6 +64,9 @@ export function activate(context: vscode.ExtensionContext): void {
     on('brainstorm', () => starting.brainstorm()),
     on('attack', given => starting.attack(given)),
     on('design', () => starting.design()),
+    on('searchFunction', () => searching.atCursor()),
+    on('chain', () => chain(sidecar)),
+    on('deliberate', () => deliberate(sidecar)),
     on('openNode', given => runs.openNode(given)),
     on('report', given => runs.report(given)),
     on('showCode', given => runs.showCode(given)),

@@ -6,6 +6,7 @@ import { documentParts } from './addresses';
 import { nodeUri, openDocument } from './documents';
 import type { Growing } from './growing';
 import { Requests, type DecideRequest } from './protocol';
+import type { Searching } from './searching';
 import { readSettings } from './settings';
 import { tellError } from './telling';
 
@@ -37,6 +38,7 @@ export class Findings implements vscode.Disposable {
     extension: vscode.Uri,
     private readonly sidecar: Sidecar,
     private readonly growing: Growing,
+    private readonly searching: Searching,
   ) {
     const gutter = (file: string): vscode.TextEditorDecorationType =>
       vscode.window.createTextEditorDecorationType({
@@ -85,6 +87,7 @@ export class Findings implements vscode.Disposable {
       });
     return [
       on('open', ref => openDocument(nodeUri(ref.run, ref.node), readSettings().openRendered)),
+      on('search', ref => this.searching.fixFinding(ref)),
       on('deeper', ref => this.deeper(ref)),
       on('accept', ref => this.decide(ref, 'accepted')),
       on('dismiss', ref => this.decide(ref, 'dismissed')),

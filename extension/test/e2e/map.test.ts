@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
-import { before, test } from 'node:test';
+import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { requirement } from '../requirement';
 import { growRun, type Grower } from './lib/runs';
@@ -12,9 +12,7 @@ import { eventually } from './lib/waiting';
 const LARGE = 'b'.repeat(12);
 const TITLE = /scripted tree grows|Root of/;
 let grower: Grower;
-const at = session('map', () => ({ files: { 'pyproject.toml': '' }, prepare: server => void (grower = growRun(server, LARGE, 2500)) }));
-
-before(() => grower.done, { timeout: 150_000 });
+const at = session('map', () => ({ files: { 'pyproject.toml': '' }, prepare: server => void (grower = growRun(server, LARGE, 2500)), setUp: () => grower.done }));
 
 const canvas = (): Locator => at.bench.webview().locator('#map');
 const numberOf = async (name: string): Promise<number> => Number(await canvas().getAttribute(`data-${name}`));

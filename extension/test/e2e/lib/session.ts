@@ -12,6 +12,8 @@ export interface SessionOptions extends ServerOptions {
   /** Do not open the side bar first. */
   cold?: boolean;
   readyLabel?: RegExp;
+  /** What all tests of the file build on, once the workbench is there. */
+  setUp?: (session: Session) => Promise<void>;
 }
 
 export interface Session {
@@ -32,7 +34,8 @@ export function session(name: string, options: () => SessionOptions): Session {
     made.browser = await launchBrowser();
     made.bench = await Workbench.open(made.browser, made.server.url, chosen.browser);
     if (!chosen.cold) await made.bench.ready(chosen.readyLabel);
-  }, { timeout: 180_000 });
+    await chosen.setUp?.(made);
+  }, { timeout: 240_000 });
 
   beforeEach(async () => {
     await made.bench.page.keyboard.press('Escape');

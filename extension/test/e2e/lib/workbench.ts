@@ -157,7 +157,7 @@ export class Workbench {
   }
 
   async cursorAt(line: number): Promise<void> {
-    await this.page.locator('.statusbar-item[id="status.editor.selection"]', { hasText: new RegExp(`Ln ${String(line)},`) }).waitFor();
+    await this.page.locator('.editor-instance .line-numbers.active-line-number', { hasText: exactly(String(line)) }).first().waitFor();
   }
 
   /** Chooses an action of the quick-fix menu at the cursor. */

@@ -11,6 +11,7 @@ from treewright.presets.schema import Preset
 from treewright.store.durable import shown
 from treewright.store.paths import find_workspace
 from treewright.tree.run import RootSpec
+from treewright.tree.visible import visible, writable_as_text
 from treewright.workspace.decode import split_lines
 
 
@@ -85,6 +86,8 @@ def _path_root(preset: Preset, request: ExplorationRequest, base: Path) -> Resol
         raise _unparseable(named, f"it cannot be looked up: {fault}") from fault
     if not exists:
         raise _unparseable(named, "it does not exist")
+    if not writable_as_text(str(path)):
+        raise _unparseable(named, f"its path is not UTF-8: {visible(str(path))}")
     path = Path(os.path.normpath(path))
     if path.is_dir():
         if preset.root_kind == "artifact":

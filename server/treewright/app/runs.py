@@ -55,14 +55,12 @@ def find_run(context: Context, reference: str, configuration: Configuration | No
     Raises:
         RunError: `run_not_found`, or `run_ambiguous` with the ids that fit.
     """
-    path = Path(reference).expanduser()
-    if (path / JOURNAL).is_file():
-        return Found(path.absolute())
-    if path.name == JOURNAL and path.is_file():
-        return Found(path.absolute().parent)
+    if folder := _as_folder(reference):
+        return Found(folder)
     entries = context.index(configuration).read().entries
-    if reference == "last" and entries:
-        latest = max(entries.values(), key=lambda e: e.updated)
+    there = [entry for entry in entries.values() if entry.path.exists()]
+    if reference == "last" and there:
+        latest = max(there, key=lambda e: e.updated)
         return Found(latest.path, latest)
     fits = [entry for run, entry in entries.items() if reference and run.startswith(reference)]
     if len(fits) == 1:
@@ -76,6 +74,17 @@ def find_run(context: Context, reference: str, configuration: Configuration | No
         "`treewright runs` lists the known ones; a run's folder will do too.",
         {"reference": reference},
     )
+
+
+def _as_folder(reference: str) -> Path | None:
+    """Return the folder that a reference names by its path, or by the path of its journal."""
+    try:
+        path = Path(reference).expanduser()
+        if (path / JOURNAL).is_file():
+            return path.absolute()
+        return path.absolute().parent if path.name == JOURNAL and path.is_file() else None
+    except (OSError, RuntimeError, ValueError):
+        return None  # no disk can hold the name, or its `~user` is nobody
 
 
 class RunView:

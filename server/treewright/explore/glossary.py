@@ -14,6 +14,7 @@ from functools import cache
 from treewright.data import data_path
 from treewright.errors import RunError
 from treewright.tree.event import GlossarySettled
+from treewright.tree.visible import visible
 
 FALLBACK_SOURCES = ("FACTS.md", "glossary.md", "CLAUDE.md")
 """Looked for after the preset's own paths (contract: exploration, 3)."""
@@ -240,4 +241,4 @@ def anchors_markdown(event: GlossarySettled) -> str:
             lines.append(f"  {term['note']}")
     if not event.terms:
         lines.append("The root has no multi-word terms.")
-    return "\n".join(lines) + "\n"
+    return visible("\n".join(lines)) + "\n"

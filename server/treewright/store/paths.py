@@ -12,6 +12,7 @@ from pathlib import Path
 
 from treewright.errors import StoreError
 from treewright.store.durable import make_folder, shown, storage_error
+from treewright.tree.visible import visible, writable_as_text
 
 HOME_VARIABLE = "TREEWRIGHT_HOME"
 OUTPUT_FOLDER = ".treewright"
@@ -212,6 +213,12 @@ def new_run_folder(
         StoreError: none of them can be made; for `out` no other place is tried.
     """
     if out is not None:
+        if not writable_as_text(str(out.absolute())):
+            raise StoreError(
+                "storage_failed",
+                f"The path of the output folder is not UTF-8: {visible(str(out.absolute()))}.",
+                "Choose another with --out.",
+            )
         return RunFolder(_writable(make_folder(out.absolute())))
     name = f"{day.isoformat()}__{slug(title)}"
     base = workspace / OUTPUT_FOLDER / slug(preset)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pathspec
 
+from treewright.tree.visible import storable_name, visible
+
 VENDORED = frozenset(
     [
         "node_modules",
@@ -124,6 +126,8 @@ _GENERATED_TEXT = re.compile(
     r"|auto-?generated .{0,80}do not (edit|modify)|this file (was|is) (automatically |auto-?)?generated)"
 )
 
+_UNNAMEABLE = "its name is not UTF-8, or holds control characters"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
@@ -141,7 +145,7 @@ class Skipped:
     Attributes:
         relative: POSIX path from the root.
         reason: `ignored`, `vendored`, `built`, `administrative`, `binary`, `minified`, `generated`,
-            `link-out`, `link-loop`, `link-broken`, `special`, `denied`, `gone`, `too-large`, `encoding`, `error`.
+            `link-out`, `link-loop`, `link-broken`, `special`, `name`, `denied`, `gone`, `too-large`, `encoding`, `error`.
         detail: more, or empty.
     """
 
@@ -175,6 +179,9 @@ def list_sources(root: Path, suffixes: frozenset[str] | None = None) -> Listing:
         raise FileNotFoundError(str(root))
     if root.is_file():
         listing = Listing(root.parent)
+        if not storable_name(root.name):
+            listing.skipped.append(Skipped(visible(root.name), "name", _UNNAMEABLE))
+            return listing
         listing.files.append(SourceFile(root, root.name, root.stat().st_size))
         return listing
     listing = Listing(root)
@@ -241,6 +248,9 @@ class _Walk:
             if entry.is_symlink() and not self.inside(entry, relative):
                 return
             is_folder = entry.is_dir()
+            if not storable_name(entry.name):
+                self.unnameable(entry.name, relative, is_folder)
+                return
             reason = _name_reason(entry.name, is_folder)
             if reason is None and _ignored(specs, relative, is_folder):
                 reason = "ignored"
@@ -253,6 +263,11 @@ class _Walk:
                 self.file(entry, relative, reason)
         except OSError as error:
             self.skip(relative, "error", error.strerror or type(error).__name__)
+
+    def unnameable(self, name: str, relative: str, is_folder: bool) -> None:
+        """Leave out what no citation could name: a line break in a name would forge lines of a report."""
+        if is_folder or self.wanted(name):
+            self.skip(visible(relative), "name", _UNNAMEABLE)
 
     def wanted(self, name: str) -> bool:
         return self.suffixes is None or os.path.splitext(name)[1].lower() in self.suffixes  # noqa: PTH122 (hot)

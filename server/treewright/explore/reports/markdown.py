@@ -18,6 +18,7 @@ from treewright.tree.body import FieldValue
 from treewright.tree.citation import CheckedCitation
 from treewright.tree.fold import Tree
 from treewright.tree.node import Node
+from treewright.tree.visible import visible
 
 LONG_FIELD = 100
 """Lines from which a field goes to a file of its own (contract: exploration, 8)."""
@@ -35,7 +36,7 @@ def inert(text: str) -> str:
     """Return prose that cannot break the document it is put into: no headings, raw HTML or command links."""
     lines = []
     fenced = False
-    for line in text.split("\n"):
+    for line in visible(text).split("\n"):
         if _FENCE.match(line):
             fenced = not fenced
             lines.append(line)
@@ -57,7 +58,7 @@ def _prose(line: str) -> str:
 
 def one_line(text: str) -> str:
     """Return prose on one line, inert, for headings, tables and lists."""
-    return _prose(" ".join(text.split())).replace("|", "\\|")
+    return _prose(visible(" ".join(text.split()))).replace("|", "\\|")
 
 
 def field_text(value: FieldValue) -> str:
@@ -69,7 +70,7 @@ def field_text(value: FieldValue) -> str:
 
 def code_span(text: str) -> str:
     """Return text as a code span that its own backquotes cannot close."""
-    flat = " ".join(text.split())
+    flat = visible(" ".join(text.split()))
     longest = max((len(run) for run in re.findall(r"`+", flat)), default=0)
     ticks = "`" * (longest + 1)
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""
@@ -156,6 +157,7 @@ def diff_block(path: str, start: int, old: str, new: str) -> str:
     body = [f"--- {path}", f"+++ {path}", f"@@ -{start} @@"]
     body += [f"-{line}" for line in old.splitlines()]
     body += [f"+{line}" for line in new.splitlines()]
+    body = [visible(line) for line in body]
     ticks = "`" * max(3, max((len(r) + 1 for line in body for r in re.findall(r"`{3,}", line)), default=3))
     return f"{ticks}diff\n" + "\n".join(body) + f"\n{ticks}"
 

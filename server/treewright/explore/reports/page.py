@@ -17,6 +17,7 @@ from treewright.explore.reports.picture import colours
 from treewright.explore.reports.record import in_tree_order, node_record
 from treewright.presets.schema import Preset
 from treewright.tree.fold import Tree
+from treewright.tree.visible import visible
 
 
 @cache
@@ -39,7 +40,7 @@ def page(tree: Tree, preset: Preset, bodies: Bodies, title: str) -> Iterator[str
     """Yield the page piece by piece."""
     head, tail = _parts()
     language = tree.started.language.output if tree.started else "en"
-    yield head.replace("%TITLE%", html.escape(title)).replace("%LANGUAGE%", html.escape(language))
+    yield head.replace("%TITLE%", html.escape(visible(title))).replace("%LANGUAGE%", html.escape(language))
     yield _embedded({**run_json(tree, preset), "title": title})[:-1] + ',"tree":[\n'
     first = True
     for node in in_tree_order(tree):
@@ -49,10 +50,19 @@ def page(tree: Tree, preset: Preset, bodies: Bodies, title: str) -> Iterator[str
     yield "\n]}" + tail
 
 
+def _shown(value: object) -> object:
+    """Return a value whose texts a reader sees as they are: no mark of direction can make code look like other code."""
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, dict):
+        return {key: _shown(each) for key, each in value.items()}
+    return [_shown(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 def _embedded(value: object) -> str:
     """Return JSON that cannot close the element it stands in."""
     return (
-        json.dumps(value, ensure_ascii=False)
+        json.dumps(_shown(value), ensure_ascii=False)
         .replace("<", "\\u003c")
         .replace("\u2028", "\\u2028")
         .replace("\u2029", "\\u2029")

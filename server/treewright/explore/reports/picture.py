@@ -12,11 +12,11 @@ from treewright.tree.fold import Tree
 from treewright.tree.ids import ROOT
 from treewright.tree.node import Node
 from treewright.tree.run import Role
+from treewright.tree.visible import visible
 
 MARGIN = 70.0
 LABELLED = 400
 """Nodes up to which every node bears its id."""
-_CONTROL = {i: None for i in range(32) if i not in (9, 10, 13)}
 
 
 @cache
@@ -60,7 +60,7 @@ def picture(tree: Tree, preset: Preset, title: str) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    return escape(" ".join(text.translate(_CONTROL).split()), {'"': "&quot;"})
+    return escape(visible(" ".join(text.split())), {'"': "&quot;"})
 
 
 def _edge(start: Place, end: Place) -> str:

@@ -6,6 +6,7 @@ import click
 
 from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.reply import Reply
+from treewright.surfaces.cli.saying import say
 
 _TEXT_OF = {
     "begin_thought": ("content", "Your draft"),
@@ -17,20 +18,20 @@ _SCORES = "Scores, 0 to 1, such as: correctness: 0.8, clarity 0.7"
 
 def by_hand(tools: Deliberation, session: str) -> int:
     """Take a person through a session; every step is saved as it is made, and the end of input leaves it for later."""
-    click.echo(f"Session {session}. Every step is saved; leave with Ctrl-D.")
+    say(f"Session {session}. Every step is saved; leave with Ctrl-D.")
     try:
         while True:
             step = tools.next_action(session)
-            click.echo(f"\n{step['message']}")
+            say(f"\n{step['message']}")
             if not step["ok"] or not step["next_tool"]:
                 return 0
             reply = _take(tools, session, step)
             if reply.get("converged_reason"):
-                click.echo(f"Converged: {reply['converged_reason']}")
+                say(f"Converged: {reply['converged_reason']}")
             if not reply["ok"]:
-                click.echo(reply["message"], err=True)
+                say(reply["message"], err=True)
     except (EOFError, click.Abort):
-        click.echo(f"\nGo on with: treewright deliberate --session {session}")
+        say(f"\nGo on with: treewright deliberate --session {session}")
         return 0
 
 
@@ -40,17 +41,17 @@ def _take(tools: Deliberation, session: str, step: Reply) -> Reply:
     situation = str(step["situation"])
     if name == "set_session_mode":
         for mode in step["modes"]:
-            click.echo(f"  {mode['mode']}: {mode['line']}")
+            say(f"  {mode['mode']}: {mode['line']}")
         arguments["mode"] = click.prompt("Mode", type=click.Choice(["serial", "subagent"]), default="serial")
     elif name in _TEXT_OF:
         if step.get("directive"):
-            click.echo(f"\n[{step['lens']}]\n{step['directive']}\n\nThe text:\n{step['text']}")
+            say(f"\n[{step['lens']}]\n{step['directive']}\n\nThe text:\n{step['text']}")
         parameter, label = _TEXT_OF[name]
         arguments[parameter] = _read(label)
     elif name == "score_current_thought":
         arguments["scores"] = click.prompt(_SCORES, default="", show_default=False)
     elif situation == "subagent_candidate":
-        click.echo(f"\n[{step['role']}]\n{step['prompt']}")
+        say(f"\n[{step['role']}]\n{step['prompt']}")
         arguments["candidate"] = _read(f"As {step['role']}")
         arguments["scores"] = click.prompt(f"{_SCORES} (all seven)")
     elif situation == "stage_done" and click.confirm("Another thought in this stage?", default=False):
@@ -77,7 +78,7 @@ def _call(tools: Any, name: str, session: str, arguments: dict[str, object]) -> 
 
 def _read(label: str) -> str:
     """Read lines until one that is a single dot."""
-    click.echo(f"{label} (end with a line that is a single dot):")
+    say(f"{label} (end with a line that is a single dot):")
     lines: list[str] = []
     while (line := input()) != ".":
         lines.append(line)

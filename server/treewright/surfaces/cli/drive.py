@@ -4,16 +4,14 @@ import asyncio
 import contextlib
 import json
 import signal
-import sys
 from pathlib import Path
-
-import click
 
 from treewright.app.explorations import Growing, Outcome
 from treewright.app.request import Listener
 from treewright.app.treewright import Treewright
 from treewright.data.codes import ExitClass
 from treewright.surfaces.cli.live import live_view
+from treewright.surfaces.cli.saying import go_on, say
 from treewright.tree.run import Status
 
 STATUS_EXIT = {
@@ -38,14 +36,14 @@ def drive(app: Treewright, growing: Growing, form: str, *, quiet: bool, fail_on:
     except KeyboardInterrupt:
         # It came before or after the run was driven, when nobody but us could catch it; the journal is whole.
         growing.writer.close()
-        click.echo(f"Go on with: treewright resume {_short(growing.folder)}")
+        say(go_on(_short(growing.folder)))
         raise
     view = app.view(str(outcome.folder))
     summary = view.summary()
     if form == "json":
-        click.echo(json.dumps({**summary, "outputs": outcome.outputs}, ensure_ascii=False, indent=1))
+        say(json.dumps({**summary, "outputs": outcome.outputs}, ensure_ascii=False, indent=1))
     elif form == "sarif":
-        click.echo(view.sarif())
+        say(view.sarif())
     else:
         _print(outcome, summary)
     code = STATUS_EXIT.get(outcome.status, ExitClass.DONE)
@@ -71,18 +69,18 @@ def _print(outcome: Outcome, summary: dict[str, object]) -> None:
     verdicts = summary["verdicts"]
     assert isinstance(verdicts, dict)
     counts = ", ".join(f"{count} {label}" for label, count in verdicts.items() if count)
-    click.echo(f"{status}: {summary['nodes']} nodes" + (f", {counts}" if counts else ""))
+    say(f"{status}: {summary['nodes']} nodes" + (f", {counts}" if counts else ""))
     citations = summary["citations"]
     assert isinstance(citations, dict)
     if citations["all"]:
-        click.echo(f"citations that hold: {citations['held']} of {citations['all']}")
+        say(f"citations that hold: {citations['held']} of {citations['all']}")
     for notice in outcome.notices:
-        click.echo(f"{notice.severity}: {notice.message}")
+        say(f"{notice.severity}: {notice.message}")
     folder = _short(outcome.folder)
     for name in outcome.outputs:
-        click.echo(f"  {folder / name}")
+        say(f"  {folder / name}")
     if not outcome.status.final:
-        click.echo(f"Go on with: treewright resume {folder}")
+        say(go_on(folder))
 
 
 def _short(folder: Path) -> Path:
@@ -94,4 +92,4 @@ def _short(folder: Path) -> Path:
 def announce(text: str, form: str, *, quiet: bool) -> None:
     """Print a line for a person to stderr, unless only data is wanted."""
     if not quiet and form == "text":
-        click.echo(text, file=sys.stderr)
+        say(text, err=True)

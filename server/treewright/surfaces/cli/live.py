@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import click
-
 from treewright.app.explorations import Growing
 from treewright.app.request import Listener, Progress
 from treewright.explore.convergence import FRAMINGS, conditions
+from treewright.surfaces.cli.saying import say
 from treewright.tree.event import RoundClosed, RoundStarted, VerdictGiven
 from treewright.tree.run import Role
+from treewright.tree.visible import visible
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -42,11 +42,11 @@ def _lines(growing: Growing) -> Listener:
         tree = growing.writer.tree
         for event in progress.events:
             if isinstance(event, RoundStarted):
-                click.echo(f"round {event.number}: {len(event.frontier)} to expand", err=True)
+                say(f"round {event.number}: {len(event.frontier)} to expand", err=True)
             elif isinstance(event, RoundClosed):
                 open_ones = [state.name for state in event.conditions if not state.met]
                 why = f"; not converged: {', '.join(open_ones)}" if open_ones else ""
-                click.echo(
+                say(
                     f"round {event.number} closed: {event.new_nodes} new, {len(tree.nodes) - 1} nodes{why}",
                     err=True,
                 )
@@ -81,7 +81,7 @@ def _table(growing: Growing) -> Iterator[Listener]:
 def _said(growing: Growing, progress: Progress) -> list[str]:
     nodes = growing.writer.tree.nodes
     return [
-        f"{event.node:<12} {event.label:<16} {sum(event.scores):>2}  {nodes[event.node].statement}"
+        f"{event.node:<12} {event.label:<16} {sum(event.scores):>2}  {visible(nodes[event.node].statement)}"
         for event in progress.events
         if isinstance(event, VerdictGiven)
     ]

@@ -1,6 +1,7 @@
 """`treewright`: the group of commands, and how errors and interruptions leave it."""
 
 import importlib
+import io
 import os
 import sys
 import traceback
@@ -11,6 +12,8 @@ import click
 from treewright import __version__
 from treewright.data.codes import ExitClass, exit_class
 from treewright.errors import TreewrightError
+from treewright.surfaces.cli.saying import prepare_streams, say
+from treewright.tree.visible import writable_as_text
 
 COMMANDS = {
     "audit": "exploration:audit",
@@ -65,19 +68,23 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
 def run(arguments: list[str] | None = None) -> None:
     """Run the command line and leave the process with the exit class of what happened."""
+    prepare_streams()
     args = sys.argv[1:] if arguments is None else arguments
     debug = "--debug" in args
     args = [argument for argument in args if argument != "--debug"]  # it may stand anywhere
     try:
+        _check_text(args)
         result: Any = cli.main(args=args, prog_name="treewright", standalone_mode=False)
         code = result if isinstance(result, int) else ExitClass.DONE
     except click.exceptions.Exit as leaving:
         code = leaving.exit_code
     except click.ClickException as fault:
-        fault.show()
+        text = io.StringIO()
+        fault.show(text)
+        say(text.getvalue(), err=True, nl=False)
         code = ExitClass.USAGE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("Interrupted.", err=True)
+        say("Interrupted.", err=True)
         code = ExitClass.INTERRUPTED
     except TreewrightError as fault:
         if debug:
@@ -91,14 +98,20 @@ def run(arguments: list[str] | None = None) -> None:
     except Exception as fault:  # noqa: BLE001 - the last resort: a crash is told without a traceback
         if debug:
             traceback.print_exc()
-        click.echo(f"treewright: internal error: {type(fault).__name__}: {fault}", err=True)
-        click.echo("Run it again with --debug to see where, and report it.", err=True)
+        say(f"treewright: internal error: {type(fault).__name__}: {fault}", err=True)
+        say("Run it again with --debug to see where, and report it.", err=True)
         code = ExitClass.STORAGE
     sys.exit(int(code))
 
 
+def _check_text(args: list[str]) -> None:
+    for argument in args:
+        if not writable_as_text(argument):
+            raise click.UsageError(f"{argument!r} is not UTF-8; rename the file, or start from its folder.")
+
+
 def told(fault: TreewrightError) -> None:
     """Print an error as one line, and what to do about it as another."""
-    click.echo(f"treewright: {' '.join(fault.message.split())}", err=True)
+    say(f"treewright: {' '.join(fault.message.split())}", err=True)
     if fault.hint:
-        click.echo(f"  {fault.hint}", err=True)
+        say(f"  {fault.hint}", err=True)

@@ -9,6 +9,7 @@ from treewright.app.treewright import Treewright
 from treewright.data.codes import ExitClass, exit_class
 from treewright.errors import TreewrightError
 from treewright.store.cap import CapAnswer
+from treewright.surfaces.cli.saying import say
 
 _RUN = click.option("--run", required=True, help="Id of the run.")
 
@@ -24,10 +25,10 @@ def _answered(action: str, run: str | None, act: Callable[[], CapAnswer]) -> int
             "run": run,
             "refused": {"error": fault.code, "message": fault.message, "hint": fault.hint},
         }
-        click.echo(json.dumps(shown, ensure_ascii=False))
+        say(json.dumps(shown, ensure_ascii=False))
         code = exit_class(fault.code)
         return int(ExitClass.USAGE if code in (ExitClass.USAGE, ExitClass.STORAGE) else code)
-    click.echo(answer.to_json())
+    say(answer.to_json())
     return answer.exit
 
 

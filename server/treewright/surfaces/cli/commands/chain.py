@@ -17,6 +17,7 @@ from treewright.data.codes import ExitClass
 from treewright.explore.chaining import DEFAULT_STAGES, DEFAULT_TOP_K
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import STATUS_EXIT, announce
+from treewright.surfaces.cli.saying import go_on, say
 
 
 @click.command()
@@ -59,7 +60,7 @@ def drive_chain(made: Chain, form: str, *, quiet: bool) -> int:
     try:
         outcome = asyncio.run(_driven(made, form, quiet=quiet))
     except KeyboardInterrupt:
-        click.echo(f"Go on with: treewright resume {made.folder}")
+        say(go_on(made.folder))
         raise
     if form == "json":
         shown = {
@@ -71,7 +72,7 @@ def drive_chain(made: Chain, form: str, *, quiet: bool) -> int:
                 {"number": s.number, "preset": s.preset, "cut": s.cut, "runs": s.runs} for s in outcome.stages
             ],
         }
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=1))
+        say(json.dumps(shown, ensure_ascii=False, indent=1))
     else:
         _print(outcome)
     return int(STATUS_EXIT.get(outcome.status, ExitClass.DONE))
@@ -93,11 +94,11 @@ async def _driven(made: Chain, form: str, *, quiet: bool) -> ChainOutcome:
 
 def _print(outcome: ChainOutcome) -> None:
     reason = f" ({outcome.reason})" if outcome.reason else ""
-    click.echo(f"{outcome.status.value}{reason}")
+    say(f"{outcome.status.value}{reason}")
     for stage in outcome.stages:
         states = ", ".join(f"{run['folder']} {run['status']}" for run in stage.runs) or "not begun"
         cut = f" [{stage.cut}]" if stage.cut else ""
-        click.echo(f"  {stage.number} {stage.preset}{cut}: {states}")
-    click.echo(f"  {outcome.folder / 'CHAIN_REPORT.md'}")
+        say(f"  {stage.number} {stage.preset}{cut}: {states}")
+    say(f"  {outcome.folder / 'CHAIN_REPORT.md'}")
     if not outcome.status.final:
-        click.echo(f"Go on with: treewright resume {outcome.folder}")
+        say(go_on(outcome.folder))

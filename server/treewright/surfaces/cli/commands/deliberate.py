@@ -12,6 +12,7 @@ from treewright.app.treewright import Treewright
 from treewright.data.codes import ExitClass, code_meanings, exit_class
 from treewright.deliberate.reply import Reply
 from treewright.surfaces.cli.drive import announce
+from treewright.surfaces.cli.saying import say
 
 _PLACE = click.Path(path_type=Path)
 
@@ -89,7 +90,7 @@ def deliberate(question: str, session: str, form: str, quiet: bool, **given: Any
             from treewright.surfaces.cli.by_hand import by_hand
 
             return by_hand(desk.tools, session)
-        click.echo(json.dumps({**desk.tools.next_action(session), "session_id": session}, ensure_ascii=False))
+        say(json.dumps({**desk.tools.next_action(session), "session_id": session}, ensure_ascii=False))
     return 0
 
 
@@ -109,13 +110,13 @@ def _act(app: Treewright, session: str, form: str, **given: Any) -> int | None:
     with app.deliberation() as desk:
         if given["show"]:
             reply = desk.tools.render_session(session)
-            click.echo(
+            say(
                 reply["markdown"] if reply["ok"] else _text_of(reply), err=not reply["ok"], nl=not reply["ok"]
             )
             return _exit(reply)
         if given["export"]:
             reply = desk.tools.export_session(session)
-            click.echo(reply["session_json"] if reply["ok"] else _text_of(reply), err=not reply["ok"])
+            say(reply["session_json"] if reply["ok"] else _text_of(reply), err=not reply["ok"])
             return _exit(reply)
         if given["keep"]:
             return _told(desk.tools.keep_here(session), form)
@@ -126,7 +127,7 @@ def _act(app: Treewright, session: str, form: str, **given: Any) -> int | None:
         if session:
             arguments.setdefault("session_id", session)
         reply = desk.tools.call(given["tool"], arguments)
-    click.echo(json.dumps(reply, ensure_ascii=False))
+    say(json.dumps(reply, ensure_ascii=False))
     return _exit(reply)
 
 
@@ -189,16 +190,16 @@ def _ended(tools: Any, session: str, reply: Reply, form: str, model: str) -> int
         shown = {
             key: place.get(key) for key in ("question", "mode", "status", "stage", "stages", "save_path")
         }
-        click.echo(json.dumps({"session_id": session, **shown, "reply": reply}, ensure_ascii=False))
+        say(json.dumps({"session_id": session, **shown, "reply": reply}, ensure_ascii=False))
     elif reply["ok"]:
         rendered = tools.summarize_session(session)
-        click.echo(rendered.get("summary") or rendered["message"])
-        click.echo(reply["message"])
+        say(rendered.get("summary") or rendered["message"])
+        say(reply["message"])
         if reply.get("human_prompt"):
-            click.echo(reply["human_prompt"])
-        click.echo(f"Whole: treewright deliberate --session {session} --show")
+            say(reply["human_prompt"])
+        say(f"Whole: treewright deliberate --session {session} --show")
     else:
-        click.echo(f"treewright: {reply['message']}", err=True)
+        say(f"treewright: {reply['message']}", err=True)
     if not reply["ok"]:
         _how_to_go_on(session, model)
         return int(ExitClass.MODEL if str(reply["code"]).startswith("autopilot") else _exit(reply))
@@ -206,7 +207,7 @@ def _ended(tools: Any, session: str, reply: Reply, form: str, model: str) -> int
 
 
 def _how_to_go_on(session: str, model: str) -> None:
-    click.echo(
+    say(
         f"Everything is kept. Go on with: treewright deliberate --session {session} --model {model}", err=True
     )
 
@@ -225,15 +226,15 @@ def _list(app: Treewright, form: str) -> int:
     with app.deliberation() as desk:
         reply = desk.tools.list_sessions()
     if form == "json":
-        click.echo(json.dumps(reply.get("sessions", []), ensure_ascii=False, indent=1))
+        say(json.dumps(reply.get("sessions", []), ensure_ascii=False, indent=1))
     elif reply.get("sessions"):
         for one in reply["sessions"]:
             asked = " ".join(str(one["question"]).split())[:60]
-            click.echo(
+            say(
                 f"{one['session_id']}  {one['updated_at'][:16]}  {one['status']:<9} {one['mode'] or '-':<8} {asked}"
             )
     else:
-        click.echo(reply["message"])
+        say(reply["message"])
     return _exit(reply)
 
 
@@ -253,19 +254,19 @@ def _import_home(app: Treewright, folder: Path, form: str) -> int:
         named = folder.expanduser() if str(folder) not in ("", ".") else None
         replies = import_home(desk.tools, named)
     if form == "json":
-        click.echo(json.dumps(replies, ensure_ascii=False, indent=1))
+        say(json.dumps(replies, ensure_ascii=False, indent=1))
     else:
         for reply in replies:
-            click.echo(f"{Path(reply['source']).name}: {reply['message']}")
-        click.echo(f"{sum(bool(reply['ok']) for reply in replies)} of {len(replies)} sessions are here.")
+            say(f"{Path(reply['source']).name}: {reply['message']}")
+        say(f"{sum(bool(reply['ok']) for reply in replies)} of {len(replies)} sessions are here.")
     return int(ExitClass.DONE if all(reply["ok"] for reply in replies) else ExitClass.NOT_AS_ASKED)
 
 
 def _told(reply: Reply, form: str) -> int:
     if form == "json":
-        click.echo(json.dumps(reply, ensure_ascii=False))
+        say(json.dumps(reply, ensure_ascii=False))
     else:
-        click.echo(_text_of(reply), err=not reply["ok"])
+        say(_text_of(reply), err=not reply["ok"])
     return _exit(reply)
 
 

@@ -7,6 +7,7 @@ import click
 
 from treewright.app.doctor import examine
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.saying import say
 
 _MARKS = {"good": "ok", "missing": "MISSING", "optional": "optional"}
 
@@ -17,10 +18,10 @@ def doctor(form: str) -> int:
     """Look at Python, settings, store, git, ruff, kernels and models; exit 1 when something is missing."""
     found = examine(Treewright("cli").context)
     if form == "json":
-        click.echo(json.dumps([dataclasses.asdict(each) for each in found], ensure_ascii=False, indent=1))
+        say(json.dumps([dataclasses.asdict(each) for each in found], ensure_ascii=False, indent=1))
     else:
         for each in found:
-            click.echo(f"{_MARKS[each.state]:<9} {each.name}: {each.detail}")
+            say(f"{_MARKS[each.state]:<9} {each.name}: {each.detail}")
             if each.mend:
-                click.echo(f"{'':<10}{each.mend}")
+                say(f"{'':<10}{each.mend}")
     return 1 if any(each.state == "missing" for each in found) else 0

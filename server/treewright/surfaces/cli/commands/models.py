@@ -8,6 +8,7 @@ import click
 
 from treewright.app.model_probe import ModelRow, model_rows
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -24,7 +25,7 @@ def models(probe: bool, download: str, yes: bool, form: str) -> int:
         return _download(app, download, agreed=yes)
     rows = asyncio.run(model_rows(app.context, probe=probe))
     if form == "json":
-        click.echo(json.dumps([dataclasses.asdict(row) for row in rows], ensure_ascii=False, indent=1))
+        say(json.dumps([dataclasses.asdict(row) for row in rows], ensure_ascii=False, indent=1))
     else:
         _print(rows)
     return 0 if any(row.answers is not False for row in rows) else 1
@@ -34,24 +35,22 @@ def _print(rows: list[ModelRow]) -> None:
     for row in rows:
         state = {True: "answers", False: "does not answer", None: "not asked"}[row.answers]
         star = " (default)" if row.default else ""
-        click.echo(f"{row.name}{star}: {state}")
+        say(f"{row.name}{star}: {state}")
         facts = [
             row.model,
             row.where,
             row.price,
             f"{row.context_tokens} tokens of context" if row.context_tokens else "",
         ]
-        click.echo(f"  {'; '.join(fact for fact in facts if fact)}")
+        say(f"  {'; '.join(fact for fact in facts if fact)}")
         if row.detail:
-            click.echo(f"  {row.detail}")
+            say(f"  {row.detail}")
     if not rows:
-        click.echo(
-            "No provider is configured, and no model server answers at its usual port on this machine."
-        )
-        click.echo(
+        say("No provider is configured, and no model server answers at its usual port on this machine.")
+        say(
             "Name one with --model (openai:MODEL, ollama:MODEL, local:/path/to/model.gguf), or write [providers.NAME]."
         )
-    click.echo("`treewright audit` works without a model.")
+    say("`treewright audit` works without a model.")
 
 
 def _download(app: Treewright, name: str, *, agreed: bool) -> int:
@@ -62,5 +61,5 @@ def _download(app: Treewright, name: str, *, agreed: bool) -> int:
     if not agreed:
         click.confirm(f"Download {model.url()} to {folder}?", abort=True, err=True)
     path = asyncio.run(download(model, folder, consent=True))
-    click.echo(f"{path}\nUse it with --model local:{path}")
+    say(f"{path}\nUse it with --model local:{path}")
     return 0

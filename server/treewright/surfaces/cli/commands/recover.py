@@ -3,6 +3,7 @@
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -11,4 +12,4 @@ def recover(run: str) -> None:
     """Repair a run's damaged journal; the original is kept beside it."""
     done = Treewright("cli").recover(run)
     for key, value in done.items():
-        click.echo(f"{key}: {value}")
+        say(f"{key}: {value}")

@@ -6,6 +6,7 @@ import click
 
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli.flags import FORMATS
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -15,8 +16,8 @@ def report(run: str, form: str) -> None:
     """Print a run's report; it need not have ended."""
     view = Treewright("cli").look(run)
     if form == "json":
-        click.echo(json.dumps(view.summary(), ensure_ascii=False, indent=1))
+        say(json.dumps(view.summary(), ensure_ascii=False, indent=1))
     elif form == "sarif":
-        click.echo(view.sarif())
+        say(view.sarif())
     else:
-        click.echo(view.report(), nl=False)
+        say(view.report(), nl=False)

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -17,13 +18,9 @@ def runs(here: bool, form: str) -> None:
 
     entries = Treewright("cli").runs(find_workspace(Path.cwd()) if here else None)
     if form == "json":
-        click.echo(
-            json.dumps([entry.model_dump(mode="json") for entry in entries], ensure_ascii=False, indent=1)
-        )
+        say(json.dumps([entry.model_dump(mode="json") for entry in entries], ensure_ascii=False, indent=1))
         return
     if not entries:
-        click.echo("No runs yet. Start one: treewright audit PATH")
+        say("No runs yet. Start one: treewright audit PATH")
     for entry in entries:
-        click.echo(
-            f"{entry.id}  {entry.updated[:16]}  {entry.status:<18} {entry.preset:<12} {entry.title[:60]}"
-        )
+        say(f"{entry.id}  {entry.updated[:16]}  {entry.status:<18} {entry.preset:<12} {entry.title[:60]}")

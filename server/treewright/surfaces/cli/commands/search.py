@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from treewright.app.request import Notice
-from treewright.app.search_drive import Searching, SearchListener, SearchOutcome
+from treewright.app.search_drive import Searching, SearchListener
+from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_request import SearchRequest
 from treewright.app.treewright import Treewright
 from treewright.search.engine import SearchEngine

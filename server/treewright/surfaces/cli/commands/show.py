@@ -5,6 +5,7 @@ import json
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -16,6 +17,6 @@ def show(run: str, node: str | None, form: str) -> None:
     view = Treewright("cli").look(run)
     if form == "json":
         shown = view.node(node) if node else view.summary()
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=1))
+        say(json.dumps(shown, ensure_ascii=False, indent=1))
     else:
-        click.echo(view.node_markdown(node) if node else view.outline(), nl=False)
+        say(view.node_markdown(node) if node else view.outline(), nl=False)

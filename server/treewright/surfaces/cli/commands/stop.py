@@ -3,6 +3,7 @@
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -11,4 +12,4 @@ from treewright.app.treewright import Treewright
 def stop(run: str, reason: str) -> None:
     """Stop a run that another process drives; nothing is lost."""
     holder = Treewright("cli").stop(run, reason)
-    click.echo(f"Asked {holder} to stop.")
+    say(f"Asked {holder} to stop.")

@@ -6,6 +6,7 @@ import click
 
 from treewright.app.treewright import Treewright
 from treewright.presets.validator import as_json
+from treewright.surfaces.cli.saying import say
 
 
 @click.command()
@@ -15,9 +16,9 @@ def validate(paths: tuple[str, ...], form: str) -> int:
     """Check PATHS, or everything shipped and yours; one line a fault, exit 1 when there is an error."""
     report = Treewright("cli").validate([Path(path) for path in paths])
     if form == "json":
-        click.echo(as_json(report.faults))
+        say(as_json(report.faults))
     else:
         for fault in report.faults:
-            click.echo(str(fault))
-        click.echo(f"{report.errors} errors, {len(report.faults) - report.errors} warnings", err=True)
+            say(str(fault))
+        say(f"{report.errors} errors, {len(report.faults) - report.errors} warnings", err=True)
     return 1 if report.errors else 0

@@ -94,7 +94,7 @@ class SearchLook:
             RunError: `run_empty`.
             StoreError: it cannot be read.
         """
-        from treewright.app.search_drive import best_so_far
+        from treewright.app.search_outcome import best_so_far
         from treewright.app.search_store import read_search
 
         self.folder = folder

@@ -5,7 +5,7 @@ from pathlib import Path
 from treewright.app.context import Context
 from treewright.app.describe import is_search
 from treewright.app.runs import find_run
-from treewright.app.search_drive import best_so_far
+from treewright.app.search_outcome import best_so_far
 from treewright.app.search_sources import digest_of, read_program
 from treewright.app.search_store import Logged, read_search
 from treewright.errors import RunError

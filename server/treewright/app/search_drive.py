@@ -4,24 +4,22 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from treewright.app.context import Context
 from treewright.app.request import Notice
 from treewright.app.search_hosts import SearchHosts
+from treewright.app.search_outcome import SearchOutcome, best_so_far, lost, refuse_all_lost
 from treewright.app.search_outputs import write_outputs
 from treewright.app.search_spend import LedgerCap
 from treewright.app.search_store import SearchWriter, entry_of_search, status_of
 from treewright.app.search_tracer import find_tracer
-from treewright.data.codes import ExitClass
 from treewright.errors import KernelError
 from treewright.performers.search_model import Asked, SearchModel
 from treewright.search.drive import perform_mutation
 from treewright.search.engine import SearchEngine
 from treewright.search.events import SearchEvent
-from treewright.search.ports import BranchOutcome, Refused, Reserved, Trace
-from treewright.search.report import SearchReport, report
+from treewright.search.ports import BranchOutcome, Refused, Reserved
 from treewright.search.settings import SearchSettings
 from treewright.search.tasks import (
     DraftTask,
@@ -48,42 +46,6 @@ _RANKING_S = 6.0
 
 SearchListener = Callable[[tuple[SearchEvent, ...], SearchEngine], None]
 Found = tuple[Task, Result | Asked | None]
-
-
-@dataclass(slots=True)
-class SearchOutcome:
-    """How driving a search ended.
-
-    Attributes:
-        run: its id.
-        folder: where it is.
-        status: `verified`, `best_so_far`, `spend_cap_reached`, `stopped` or `paused`.
-        reason: why it stopped or paused; may be empty.
-        report: what was found.
-        outputs: names of the files written, most important first.
-        notices: what the user should know.
-    """
-
-    run: str
-    folder: Path
-    status: str
-    reason: str
-    report: SearchReport
-    outputs: list[str] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-
-    @property
-    def exit(self) -> ExitClass:
-        """The exit class: 0 verified, 1 best so far, others as for every command (contract: search, 6)."""
-        if self.status == "verified":
-            return ExitClass.DONE
-        if self.status == "stopped":
-            return ExitClass.INTERRUPTED
-        if self.status == "paused":
-            return ExitClass.MODEL
-        if self.report.chosen is None and self.report.halted and self.report.reason != "timeout":
-            return ExitClass.REFUSED
-        return ExitClass.NOT_AS_ASKED
 
 
 class Searching:
@@ -184,7 +146,7 @@ class Searching:
             outcome = await asyncio.shield(asyncio.to_thread(self._finish))
         if self._fault is not None:
             raise self._fault
-        _refuse_all_lost(self.engine)
+        refuse_all_lost(self.engine)
         return outcome
 
     # --- the loop ---
@@ -398,15 +360,6 @@ class Searching:
             self._index.put(entry)
 
 
-def best_so_far(events: list[SearchEvent], seconds: float) -> SearchReport:
-    """Report a search, also one that has not ended: as if it were halted here."""
-    engine = SearchEngine(events)
-    if not engine.done:
-        engine.halt("cancelled", "it was stopped")
-        engine.conclude()
-    return report(engine.state, round(seconds, 3))
-
-
 def _order(branch_id: str) -> int:
     return int(branch_id[1:])
 
@@ -414,24 +367,5 @@ def _order(branch_id: str) -> int:
 def _cut_short(found: Result, stopping: bool) -> bool:
     """Tell whether a result says nothing, because we ended its kernel or its repair: the task is done again later."""
     if isinstance(found, Executed):
-        return _lost(found.trace)
+        return lost(found.trace)
     return stopping and isinstance(found, Mutated) and not found.passing
-
-
-def _lost(trace: Trace) -> bool:
-    return trace.outcome is BranchOutcome.KERNEL_LOST
-
-
-def _refuse_all_lost(engine: SearchEngine) -> None:
-    """Kernels that give nothing at all are no result (contract: search, 7).
-
-    Raises:
-        KernelError: E052.
-    """
-    traces = [one.trace for one in engine.state.distinct() if one.trace is not None]
-    if traces and all(_lost(one) for one in traces):
-        raise KernelError(
-            "E052",
-            f"No branch could be executed: {traces[-1].message or 'every kernel was lost'}.",
-            "`treewright doctor` tells what is missing.",
-        )

@@ -1,16 +1,23 @@
 """Code-branch searches: starting, resuming, applying what was found."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from treewright.app.context import Context, new_run_id
 from treewright.app.providers import open_provider, refuse_unknown_price
-from treewright.app.request import Notice
 from treewright.app.runs import find_run
 from treewright.app.search_drive import Searching
 from treewright.app.search_hosts import SearchHosts, find_python
 from treewright.app.search_request import Opened, SearchRequest, SearchResumeRequest
+from treewright.app.search_settings import (
+    asks_model,
+    model_name,
+    notices,
+    refuse_disabled,
+    refuse_missing_function,
+    settle,
+)
 from treewright.app.search_sources import (
     Layout,
     StartFile,
@@ -20,18 +27,17 @@ from treewright.app.search_sources import (
 )
 from treewright.app.search_spend import LedgerCap
 from treewright.app.search_store import Logged, SearchWriter, read_search
-from treewright.errors import CapError, RequestError, RunError
+from treewright.errors import RunError
 from treewright.performers.search_model import SearchModel
 from treewright.search.checks import Plan
 from treewright.search.engine import SearchEngine
-from treewright.search.settings import CANDIDATES_WARNED_ABOVE, SearchSettings, default_generators
+from treewright.search.settings import SearchSettings
 from treewright.search.task import SearchTask, plan_of
 from treewright.store.cap import CapPolicy, search_policy
 from treewright.store.config import Configuration
 from treewright.store.ledger import Ledger
 from treewright.store.paths import find_workspace
 
-NO_MODEL = "static"
 _WORKERS = 2
 
 
@@ -78,7 +84,7 @@ def prepare(context: Context, request: SearchRequest) -> Prepared:
     begun = read_program(base, request.file) if request.file else None
     workspace = find_workspace(begun.path if begun else base)
     configuration = context.configuration(workspace, trusted=request.trusted)
-    _refuse_disabled(configuration)
+    refuse_disabled(configuration)
     checks = read_checks(base, request.check_files, request.check_texts, workspace)
     task = SearchTask(
         statement=request.statement,
@@ -92,13 +98,13 @@ def prepare(context: Context, request: SearchRequest) -> Prepared:
             request.per_branch_timeout_s, configuration.settings.search.per_branch_timeout_s
         ),
     )
-    _refuse_missing_function(task)
+    refuse_missing_function(task)
     given = (
         *(read_program(base, name).text for name in request.candidate_files),
         *request.candidate_texts,
     )
-    model_name = _model_name(request.model, configuration)
-    settings = _settings(request, configuration, task, given=bool(given), model=bool(model_name))
+    asked = model_name(request.model, configuration)
+    settings = settle(request, configuration, task, given=bool(given), model=bool(asked))
     layout = lay_out(begun.path, workspace) if begun else Layout({})
     opened = Opened(
         request=request.model_copy(update={"check_texts": (), "candidate_texts": ()}),
@@ -106,7 +112,7 @@ def prepare(context: Context, request: SearchRequest) -> Prepared:
         workspace=str(workspace),
         path=str(begun.path) if begun else "",
         digest=begun.digest if begun else "",
-        model=model_name if _asks_model(settings) else "",
+        model=asked if asks_model(settings) else "",
         python=find_python(request.python, configuration, workspace, trusted=request.trusted),
         spend_cap_usd=_given(request.spend_cap_usd, float(configuration.settings.search.spend_cap_usd)),
         cap_defaulted=request.spend_cap_usd is None and search_policy(configuration).defaulted,
@@ -176,7 +182,7 @@ def resume(context: Context, request: SearchResumeRequest) -> Searching:
     configuration = context.configuration(
         workspace if workspace.is_dir() else None, trusted=request.trusted and before.request.trusted
     )
-    _refuse_disabled(configuration)
+    refuse_disabled(configuration)
     opened = _reopened(before, request, configuration)
     model = _model(context, configuration, opened)
     writer = SearchWriter.open(folder, configuration.root, context.surface)
@@ -217,7 +223,7 @@ def _reopened(before: Opened, request: SearchResumeRequest, configuration: Confi
     if request.spend_cap_usd is not None:
         changes |= {"spend_cap_usd": request.spend_cap_usd, "cap_defaulted": False}
     if request.model:
-        changes["model"] = _model_name(request.model, configuration)
+        changes["model"] = model_name(request.model, configuration)
     if request.max_candidates is not None:
         asked["max_candidates"] = request.max_candidates
     return before.model_copy(update={**changes, "request": before.request.model_copy(update=asked)})
@@ -227,7 +233,7 @@ def _settings_again(settings: SearchSettings, request: SearchResumeRequest, open
     changes: dict[str, object] = {}
     if request.max_candidates is not None:
         changes["max_candidates"] = request.max_candidates
-    if opened.model and not _asks_model(settings):
+    if opened.model and not asks_model(settings):
         changes["generators"] = (*settings.generators, "model")
     return settings.model_copy(update=changes)
 
@@ -257,7 +263,7 @@ def _searching(
         context.index(configuration),
         model=model,
         cap=LedgerCap(Ledger(configuration.root.ledger), policy),
-        notices=_notices(opened, engine.state.settings),
+        notices=notices(opened, engine.state.settings),
         time_limit_s=opened.request.time_limit_s,
         workers=_WORKERS,
     )
@@ -294,104 +300,6 @@ def _model(context: Context, configuration: Configuration, opened: Opened) -> Se
     provider = open_provider(context, configuration, opened.model)
     refuse_unknown_price(provider)
     return SearchModel(provider, opened.request.max_tokens)
-
-
-def _model_name(asked: str, configuration: Configuration) -> str:
-    wanted = asked or configuration.settings.models.default
-    return "" if wanted == NO_MODEL else wanted
-
-
-def _asks_model(settings: SearchSettings) -> bool:
-    return any(name in settings.generators for name in ("model", "revise"))
-
-
-def _settings(
-    request: SearchRequest, configuration: Configuration, task: SearchTask, *, given: bool, model: bool
-) -> SearchSettings:
-    names = request.generators or default_generators(task, model_configured=model, given=given)
-    if given and "given" not in names:
-        names = ("given", *names)
-    if request.awaits:
-        names = ("given", *names)
-    _refuse_generators(names, task, given=given or request.awaits, model=model)
-    return SearchSettings(
-        generators=tuple(dict.fromkeys(names)),
-        max_candidates=_given(request.max_candidates, configuration.settings.search.max_candidates),
-        mutate_seconds=request.mutate_seconds,
-        exhaustive=request.exhaustive,
-        efficiency=request.efficiency,
-    )
-
-
-def _refuse_generators(names: Sequence[str], task: SearchTask, *, given: bool, model: bool) -> None:
-    if not names:
-        raise RequestError(
-            "search_no_generator",
-            "Nobody is there to propose a program.",
-            "Name a file to start from, --candidates, or a --model.",
-        )
-    if {"model", "revise"} & set(names) and not model:
-        raise RequestError(
-            "search_no_generator",
-            "The generators `model` and `revise` need a language model, and none is configured.",
-            "Name one with --model, or set [models] default; `treewright models` shows what answers here.",
-        )
-    if "revise" in names and "model" not in names and not given:
-        raise RequestError(
-            "search_no_generator", "There is nothing to revise.", "Add --generator model, or --candidates."
-        )
-    if "mutate" in names and not task.start.strip() and not ({"model", "given"} & set(names)):
-        raise RequestError(
-            "search_no_generator",
-            "Edits need a program to start from.",
-            "Name its file: treewright search FILE ...",
-        )
-    if "given" in names and not given:
-        raise RequestError(
-            "search_no_generator", "No candidates were given.", "Name their files with --candidates."
-        )
-
-
-def _refuse_disabled(configuration: Configuration) -> None:
-    if not configuration.settings.search.enabled:
-        raise CapError(
-            "capability_disabled",
-            "Code-branch search is switched off.",
-            "Set [search] enabled = true in config.toml.",
-        )
-
-
-def _refuse_missing_function(task: SearchTask) -> None:
-    from treewright.search.functions import defines
-
-    if task.entry_point and task.start.strip() and not defines(task.start, task.entry_point):
-        raise RequestError(
-            "search_no_function",
-            f"{task.path} defines no {task.entry_point}.",
-            "Write FILE:FUNCTION with a function or Class.method of the file.",
-        )
-
-
-def _notices(opened: Opened, settings: SearchSettings) -> list[Notice]:
-    found = []
-    if settings.max_candidates > CANDIDATES_WARNED_ABOVE:
-        found.append(
-            Notice(
-                code="W051",
-                message=f"W051: max_candidates is {settings.max_candidates}; above {CANDIDATES_WARNED_ABOVE} it "
-                "costs more than it usually finds.",
-                severity="warning",
-            )
-        )
-    if opened.cap_defaulted and opened.model:
-        found.append(
-            Notice(
-                code="W052",
-                message=f"W052: no spend cap was set; the default of {opened.spend_cap_usd:.2f} USD holds.",
-                severity="warning",
-            )
-        )
-    return found
 
 
 def _given(value: float | None, default: float) -> float | int:

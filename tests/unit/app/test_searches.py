@@ -9,7 +9,8 @@ import pytest
 from tests.unit.app.paid_endpoint import CALL_USD, paid_endpoint
 from treewright.app import search_apply, searches
 from treewright.app.context import Context
-from treewright.app.search_drive import Searching, SearchOutcome
+from treewright.app.search_drive import Searching
+from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_request import SearchRequest, SearchResumeRequest
 from treewright.app.search_store import read_search
 from treewright.app.treewright import Treewright

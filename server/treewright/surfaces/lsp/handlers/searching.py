@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from treewright.app.findings import one_finding
-from treewright.app.search_drive import Searching, SearchOutcome
+from treewright.app.search_drive import Searching
+from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_outputs import headline
 from treewright.app.search_request import SearchRequest
 from treewright.errors import RequestError

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from treewright.app import searches
 from treewright.app.driving import Driver
 from treewright.app.looking import SearchLook
-from treewright.app.search_drive import Searching, SearchOutcome
+from treewright.app.search_drive import Searching
+from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_request import SearchRequest, SearchResumeRequest
 from treewright.app.search_sources import split_target
 from treewright.errors import RunError

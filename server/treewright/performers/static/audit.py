@@ -133,8 +133,9 @@ def _manifest(path: Path) -> bool | None:
         return None
     scripts = found.get("scripts")
     started = isinstance(scripts, dict) and "start" in scripts
-    offered = any(key in found for key in ("main", "module", "exports", "bin", "types", "files"))
-    return bool(offered and found.get("name") and not found.get("private") and not started)
+    shipped = any(key in found for key in ("module", "exports", "bin", "types", "typings", "files", "publishConfig"))
+    offered = shipped or ("main" in found and not started)
+    return bool(offered and found.get("name") and not found.get("private"))
 
 
 def audit(target: Path, cache: FactsCache | None = None, workers: int | None = None) -> Audit:

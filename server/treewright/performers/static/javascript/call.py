@@ -4,7 +4,7 @@ import re
 from typing import Any, cast
 
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
-from treewright.performers.static.javascript import entries
+from treewright.performers.static.javascript import entries, hooks
 from treewright.performers.static.javascript.evaluate import FIXED, Evaluate
 from treewright.performers.static.javascript.node import (
     FUNCTIONS,
@@ -186,6 +186,9 @@ class Calls(Evaluate):
             decides: `safe` holds for the whole call, whatever other rows say of it.
         """
         if self.unit.quiet:
+            return
+        if rule == "path-from-input" and any(flow.label.key.startswith("archive:") for flow in flows):
+            hooks.archive_member(self.unit, node, what, flows)
             return
         hit = SinkHit(rule, self.unit.rules[rule].kind, node.place, what, flows, safe)
         for index, known in enumerate(self.facts.sinks):  # a loop body is run twice: keep both rounds' flows

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Check = Callable[["Unit", Node], None]
 _CHECKS: dict[str, list[tuple[str, Check]]] = {}
-_MODULES: tuple[str, ...] = ()
+_MODULES = ("regex", "secrets", "shapes", "web", "logic")
 
 
 def check(rule: str, *kinds: str) -> Callable[[Check], Check]:

@@ -16,6 +16,9 @@ Judge = Callable[[dict[str, FileFacts]], list[Finding]]
 """Turns facts into findings; must not mend."""
 _LOADED = (bounds, calls, statements, wraps)
 _OPEN = frozenset({"CONFIRMED", "MARGINAL"})
+_WORK = 400_000
+"""Lines that proving edits may analyse in one audit beside three times the project; counted in lines, not in seconds, so that
+the same code always gets the same edits."""
 
 
 class Mender:
@@ -37,6 +40,10 @@ class Mender:
         self.facts, self.texts, self.libraries, self.roots, self.judge = facts, texts, libraries, roots, judge
         self.parsed: dict[str, Source | Fault] = {}
         self.alone: dict[str, Counter[tuple[str, str]]] = {}
+        self.together: Counter[tuple[str, str]] | None = None
+        self.size = sum(file.lines for file in facts.values())
+        self.work = _WORK + 3 * self.size
+        self.nodes: dict[str, dict[int, list[ast.AST]]] = {}
 
     def mend(self, finding: Finding, given: Change | None) -> None:
         """Give a finding its edits, if some can be proven.
@@ -69,11 +76,28 @@ class Mender:
         recipes = RECIPES.get(finding.rule, ())
         if not recipes:
             return
-        for node in _nodes_at(source, finding):
+        for node in self._nodes_at(source, finding):
             for make in recipes:
                 change = make(source, node)
                 if change is not None and change.edits:
                     yield change
+
+    def _nodes_at(self, source: Source, finding: Finding) -> list[ast.AST]:
+        """The nodes that begin and end exactly where the finding stands, outermost first."""
+        line, end, column, end_column = finding.place or (0, 0, 0, 0)
+        path = finding.position.path
+        if path not in self.nodes:
+            by_line = self.nodes[path] = {}
+            for node in source.parents:
+                if hasattr(node, "lineno"):
+                    by_line.setdefault(node.lineno, []).append(node)
+        found = []
+        for node in self.nodes[path].get(line, ()):
+            if getattr(node, "end_lineno", None) == end:
+                place = source.place(node)
+                if (place.column, place.end_column) == (column, end_column):
+                    found.append(node)
+        return found
 
     def _applied(self, path: str, edits: list[RawEdit]) -> str | None:
         """The text after the edits, or None when they do not fit or the result does not parse."""
@@ -86,6 +110,9 @@ class Mender:
 
     def _clears(self, finding: Finding, path: str, text: str) -> bool:
         """Analyse the changed file again: the finding is gone and no other has come."""
+        self.work -= self.facts[path].lines
+        if self.work < 0:
+            return False
         new = analyse(path, text, "", self.roots, self.libraries[path])
         if new.fault:
             return False
@@ -96,7 +123,10 @@ class Mender:
         if before[key]:
             after = _count(self.judge({path: new}))
         else:  # the way begins in another file
-            before = _count(self.judge(self.facts))
+            if self.together is None:
+                self.together = _count(self.judge(self.facts))
+            before = self.together
+            self.work -= self.size
             after = _count(self.judge({**self.facts, path: new}))
         grown = [one for one in after if after[one] > before[one]]
         return after[key] < before[key] and not grown
@@ -104,18 +134,6 @@ class Mender:
 
 def _count(findings: list[Finding]) -> Counter[tuple[str, str]]:
     return Counter((finding.rule, finding.symbol) for finding in findings if finding.verdict in _OPEN)
-
-
-def _nodes_at(source: Source, finding: Finding) -> list[ast.AST]:
-    """The nodes that begin and end exactly where the finding stands, outermost first."""
-    line, end, column, end_column = finding.place or (0, 0, 0, 0)
-    found = []
-    for node in source.parents:
-        if getattr(node, "lineno", 0) == line and node.end_lineno == end:  # type: ignore[attr-defined]
-            place = source.place(node)
-            if (place.column, place.end_column) == (column, end_column):
-                found.append(node)
-    return found
 
 
 def _merged(edits: list[RawEdit]) -> list[RawEdit]:

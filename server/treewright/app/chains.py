@@ -14,15 +14,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from treewright.app import explorations
-from treewright.app.context import Context, new_run_id, timestamp, utc_now
+from treewright.app.context import Context, timestamp
 from treewright.app.describe import entry_of
 from treewright.app.explorations import Growing, Outcome
-from treewright.app.materials import Loaded, load_materials
-from treewright.app.performers import choose_performer
+from treewright.app.materials import Loaded
 from treewright.app.request import ExplorationRequest, Listener, ResumeRequest
-from treewright.app.roots import resolve_root
-from treewright.errors import RunError
-from treewright.explore import language
 from treewright.explore.chaining import (
     DEFAULT_STAGES,
     DEFAULT_TOP_K,
@@ -31,7 +27,6 @@ from treewright.explore.chaining import (
     StageRecord,
     carry,
     chain_report,
-    check_stages,
     item_file,
     item_name,
     read_stages,
@@ -41,10 +36,9 @@ from treewright.explore.chaining import (
 from treewright.presets.schema import Preset
 from treewright.store.artifacts import write_artifact
 from treewright.store.locks import stop_requested
-from treewright.store.paths import new_run_folder
 from treewright.store.run_folder import JOURNAL, RunReader, RunWriter
-from treewright.tree.event import CapsChanged, Event, Noted, RunStarted, StatusChanged
-from treewright.tree.run import Caps, RunKind, Status
+from treewright.tree.event import Event, Noted, StatusChanged
+from treewright.tree.run import Status
 
 REPORT = "CHAIN_REPORT.md"
 SEEDS = "seeds.md"
@@ -104,7 +98,7 @@ class Chain:
     def __init__(
         self, context: Context, writer: RunWriter, request: ChainRequest, loaded: Sequence[Loaded]
     ) -> None:
-        """Take over an open chain; use `start_chain` or `resume_chain`."""
+        """Take over an open chain; see `chain_open`."""
         self._context = context
         self._writer = writer
         self._request = request
@@ -139,7 +133,7 @@ class Chain:
         watch = asyncio.ensure_future(self._watch())
         try:
             status, reason = await self._stages(listener, told)
-            self._commit([StatusChanged(status=status, reason=reason)])
+            self.commit([StatusChanged(status=status, reason=reason)])
             stages = self._records()
             return ChainOutcome(self.run, self.folder, status, reason, stages)
         finally:
@@ -260,7 +254,7 @@ class Chain:
         known = self._records()[number - 1]
         if known.cut != carried.text:
             data = {"stage": number, "cut": carried.text, "dropped": carried.dropped}
-            self._commit([Noted(text=said, data=data)])
+            self.commit([Noted(text=said, data=data)])
         told(said, None)
         return carried
 
@@ -284,13 +278,18 @@ class Chain:
         }
         known = {key: str(value) for key, value in data.items() if key != "stage"}
         if known not in self._records()[number - 1].runs:
-            self._commit([Noted(text=f"stage {number} {preset.name}: {data['status']}", data=data)])
+            self.commit([Noted(text=f"stage {number} {preset.name}: {data['status']}", data=data)])
 
     def _records(self) -> list[StageRecord]:
         names = [loaded.materials.preset.name for loaded in self._loaded]
         return read_stages(names, _notes(self._writer))
 
-    def _commit(self, events: list[Event]) -> None:
+    def commit(self, events: list[Event]) -> None:
+        """Make events of the chain durable, and tell the index where it stands.
+
+        Raises:
+            StoreError: the disk refused.
+        """
         self._writer.stage(events)
         self._writer.commit()
         entry = entry_of(self.folder, self._writer.tree, timestamp())
@@ -327,120 +326,3 @@ def _spend(folder: Path) -> dict[str, float]:
         total["tokens"] += spend.prompt_tokens + spend.completion_tokens
         total["calls"] += spend.calls
     return total
-
-
-def start_chain(context: Context, request: ChainRequest) -> Chain:
-    """Prepare a new chain: whatever can be refused is refused before anything is written.
-
-    Raises:
-        TreewrightError: a preset, the root, the language, the model or the output folder is at fault.
-    """
-    base = request.exploration
-    configuration = context.configuration(trusted=base.trusted)
-    names = [name for name in request.stages if name.strip()]
-    loaded = [load_materials(name, configuration.root.folder, Path(base.base), base.field) for name in names]
-    check_stages([each.materials.preset for each in loaded])
-    first = loaded[0].materials.preset
-    root = resolve_root(first, base.model_copy(update={"preset": names[0]}))
-    configuration = context.configuration(root.workspace, trusted=base.trusted)
-    settled = language.settle(base.lang, root.prose)
-    for each in loaded:
-        choose_performer(
-            context, each.materials.preset, base.model, configuration, root.workspace
-        )
-    if base.out and (Path(base.out) / JOURNAL).exists():
-        raise RunError(
-            "chain_exists",
-            f"{base.out} holds a chain already.",
-            f"Go on with it: treewright resume {base.out}; or choose another folder.",
-        )
-    folder = new_run_folder(
-        out=Path(base.out) if base.out else None,
-        workspace=root.workspace,
-        preset=RunKind.CHAIN.value,
-        title=root.title,
-        root=configuration.root,
-        day=utc_now().date(),
-    ).folder
-    writer = RunWriter.create(folder, context.surface)
-    cap = base.spend_cap_usd
-    explore = configuration.settings.explore
-    started = RunStarted(
-        run=new_run_id(),
-        kind=RunKind.CHAIN,
-        preset=first.name,
-        preset_digest=first.digest,
-        preset_source=str(loaded[0].source),
-        root=root.spec,
-        caps=Caps(spend_usd=float(explore.spend_cap_usd if cap is None else cap)),
-        language=settled,
-        options={"chain": request.model_dump(mode="json")},
-    )
-    try:
-        chain = Chain(context, writer, request, loaded)
-        chain._commit([started])
-    except BaseException:
-        writer.close()
-        raise
-    return chain
-
-
-def is_chain(folder: Path) -> bool:
-    """Tell whether a run's folder holds a chain."""
-    started = RunReader(folder).tree.started
-    return started is not None and started.kind is RunKind.CHAIN
-
-
-def resume_chain(
-    context: Context, folder: Path, *, model: str = "", spend_cap_usd: float | None = None
-) -> Chain:
-    """Open a chain to go on where it was cut off.
-
-    Args:
-        context: the surroundings.
-        folder: the chain's.
-        model: another model; empty keeps the chain's.
-        spend_cap_usd: another cap for the whole chain; None keeps it.
-
-    Raises:
-        RunError: `run_final`, or `chain_unreadable`.
-        StoreError: another process writes to it, or it is damaged.
-    """
-    tree = RunReader(folder).tree
-    started = tree.started
-    if tree.status.final:
-        raise RunError(
-            "run_final",
-            f"This chain has ended: {tree.status} {tree.reason}".rstrip() + ".",
-            "Start a new one.",
-        )
-    try:
-        assert started is not None
-        request = ChainRequest.model_validate(started.options["chain"])
-    except (KeyError, ValueError, AssertionError) as fault:
-        raise RunError("chain_unreadable", f"The request of this chain cannot be read: {fault}.") from fault
-    if model:
-        request = request.model_copy(
-            update={"exploration": request.exploration.model_copy(update={"model": model})}
-        )
-    configuration = context.configuration(trusted=request.exploration.trusted)
-    base = request.exploration
-    loaded = [
-        load_materials(name, configuration.root.folder, Path(base.base), base.field)
-        for name in request.stages
-        if name.strip()
-    ]
-    writer = RunWriter.open(folder, context.surface)
-    try:
-        chain = Chain(context, writer, request, loaded)
-        caps = writer.tree.caps
-        if spend_cap_usd is not None:
-            caps = caps.model_copy(update={"spend_usd": spend_cap_usd})
-        events: list[Event] = [CapsChanged(caps=caps)]
-        if writer.tree.status is not Status.GROWING:
-            events.append(StatusChanged(status=Status.GROWING, reason="resumed"))
-        chain._commit(events)
-    except BaseException:
-        writer.close()
-        raise
-    return chain

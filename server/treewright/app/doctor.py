@@ -131,13 +131,18 @@ def _said(arguments: list[str]) -> str:
 def _kernels(_: Context) -> Iterator[Checkup]:
     absent = [name for name in ("jupyter_client", "ipykernel") if find_spec(name) is None]
     if absent:
-        yield Checkup(
-            "kernels",
-            "missing",
-            f"{', '.join(absent)} not installed",
-            f"{sys.executable} -m pip install {' '.join(absent)}",
-        )
+        mend = f"{sys.executable} -m pip install {' '.join(absent)}"
+        yield Checkup("kernels", "missing", f"{', '.join(absent)} not installed", mend)
         return
+    yield _kernel_computes()
+    for name in ("numpy", "sympy"):
+        if find_spec(name) is None:
+            detail = f"{name} is not installed; numeric checks do without"
+            yield Checkup(name, "optional", detail, f"{sys.executable} -m pip install {name}")
+
+
+def _kernel_computes() -> Checkup:
+    """Start a kernel and let it compute."""
     try:
         from treewright.kernels.host import choose_host
         from treewright.kernels.numeric import NumericStatus, evaluate_numeric
@@ -150,34 +155,15 @@ def _kernels(_: Context) -> Iterator[Checkup]:
         finally:
             host.close()
     except (TreewrightError, OSError, RuntimeError, ValueError) as fault:
-        yield Checkup(
-            "kernels",
-            "missing",
-            f"a kernel cannot be started: {fault}",
-            f"{sys.executable} -m pip install --force-reinstall ipykernel",
-        )
-        return
+        mend = f"{sys.executable} -m pip install --force-reinstall ipykernel"
+        return Checkup("kernels", "missing", f"a kernel cannot be started: {fault}", mend)
     if not answered:
-        yield Checkup(
-            "kernels",
-            "missing",
-            "a kernel was started and did not compute",
-            "Run treewright --debug doctor and report it.",
-        )
-    elif lacking:
-        yield Checkup(
-            "kernels", "good", f"a kernel computes; not to be had on this system: {', '.join(lacking)}"
-        )
-    else:
-        yield Checkup("kernels", "good", "a kernel computes, with every limit on")
-    for name in ("numpy", "sympy"):
-        if find_spec(name) is None:
-            yield Checkup(
-                name,
-                "optional",
-                f"{name} is not installed; numeric checks do without",
-                f"{sys.executable} -m pip install {name}",
-            )
+        mend = "Run treewright --debug doctor and report it."
+        return Checkup("kernels", "missing", "a kernel was started and did not compute", mend)
+    if lacking:
+        detail = f"a kernel computes; not to be had on this system: {', '.join(lacking)}"
+        return Checkup("kernels", "good", detail)
+    return Checkup("kernels", "good", "a kernel computes, with every limit on")
 
 
 def _models(context: Context) -> Iterator[Checkup]:

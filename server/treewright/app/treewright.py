@@ -94,14 +94,14 @@ class Treewright:
         return apply(self.context, run)
 
     def start_chain(self, request: "ChainRequest") -> "Chain":
-        """Prepare a new chain; `drive` it then. See `chains.start_chain`."""
-        from treewright.app.chains import start_chain
+        """Prepare a new chain; `drive` it then. See `chain_open.start_chain`."""
+        from treewright.app.chain_open import start_chain
 
         return start_chain(self.context, request)
 
     def chain_of(self, run: str, *, model: str = "", spend_cap_usd: float | None = None) -> "Chain | None":
-        """Open a chain to go on with; None when the run is no chain. See `chains.resume_chain`."""
-        from treewright.app.chains import is_chain, resume_chain
+        """Open a chain to go on with; None when the run is no chain. See `chain_open.resume_chain`."""
+        from treewright.app.chain_open import is_chain, resume_chain
 
         folder = looking.find_run(self.context, run).folder
         if not is_chain(folder):

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from treewright.errors import TreewrightError
 from treewright.models.provider import Message, Provider, Request
-from treewright.models.structured import ask
+from treewright.models.structured import Answer, ask
 from treewright.performers.model.shapes import Schema, loosened
 from treewright.tree.event import SpendRecorded
 
@@ -73,13 +73,9 @@ class Caller:
             TreewrightError: as `structured.ask`; `details["spent"]` tells what the task has used so far.
         """
         key = f"{course.task}#{part}"
-        known = self._kept.get(key) if self._kept else None
+        known = self._known(course, key)
         if known is not None:
-            value, spent = known
-            if spent is not None:
-                course.spent.append(spent)
-                course.keys.append(key)
-            return dict(value)
+            return known
         request = Request(
             messages=messages,
             schema=schema,
@@ -95,6 +91,21 @@ class Caller:
         except TreewrightError as fault:
             self._charge_fault(course, fault)
             raise
+        self._keep(course, key, answer)
+        return dict(answer.value)
+
+    def _known(self, course: Course, key: str) -> dict[str, Any] | None:
+        """Return an answer that was given before, and count what it cost when no journal tells that yet."""
+        known = self._kept.get(key) if self._kept else None
+        if known is None:
+            return None
+        value, spent = known
+        if spent is not None:
+            course.spent.append(spent)
+            course.keys.append(key)
+        return dict(value)
+
+    def _keep(self, course: Course, key: str, answer: Answer) -> None:
         spent = SpendRecorded(
             task=course.task,
             provider=self.provider.info.name,
@@ -109,7 +120,6 @@ class Caller:
         course.repairs += answer.repairs
         if self._kept:
             self._kept.put(key, answer.value, spent)
-        return dict(answer.value)
 
     def _charge_fault(self, course: Course, fault: TreewrightError) -> None:
         usage = fault.details.get("usage") or {}

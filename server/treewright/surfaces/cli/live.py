@@ -12,6 +12,7 @@ from treewright.explore.convergence import FRAMINGS, conditions
 from treewright.surfaces.cli.saying import say
 from treewright.tree.event import RoundClosed, RoundStarted, VerdictGiven
 from treewright.tree.run import Role
+from treewright.tree.state import Spend
 from treewright.tree.visible import visible
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def _lines(growing: Growing) -> Listener:
             elif isinstance(event, RoundClosed):
                 open_ones = [state.name for state in event.conditions if not state.met]
                 why = f"; not converged: {', '.join(open_ones)}" if open_ones else ""
+                spend = f"; {_spend(tree.spend)}" if tree.spend.calls else ""
                 say(
-                    f"round {event.number} closed: {event.new_nodes} new, {len(tree.nodes) - 1} nodes{why}",
+                    f"round {event.number} closed: {event.new_nodes} new, {len(tree.nodes) - 1} nodes{spend}{why}",
                     err=True,
                 )
 
@@ -78,6 +80,11 @@ def _table(growing: Growing) -> Iterator[Listener]:
         yield listen
 
 
+def _spend(spend: Spend, cap: str = "") -> str:
+    tokens = spend.prompt_tokens + spend.completion_tokens
+    return f"{spend.usd:.4f}{cap} USD, {tokens} tokens in {spend.calls} calls"
+
+
 def _said(growing: Growing, progress: Progress) -> list[str]:
     nodes = growing.writer.tree.nodes
     return [
@@ -100,9 +107,8 @@ def _panel(growing: Growing, latest: list[str], in_flight: int) -> "Panel":
         "  ".join(f"{preset.label(role)} {counts[role]}" for role in Role),
     ]
     if tree.spend.calls:
-        lines.append(
-            f"spend {tree.spend.usd:.4f} USD  {tree.spend.prompt_tokens + tree.spend.completion_tokens} tokens"
-        )
+        cap = f" of {tree.caps.spend_usd:.2f}" if tree.caps.spend_usd is not None and tree.spend.usd else ""
+        lines.append(f"spend {_spend(tree.spend, cap)}")
     if tree.rounds:
         why = [state.name for state in conditions(tree) if not state.met]
         lines.append("not converged yet: " + ("; ".join(why) if why else "-"))

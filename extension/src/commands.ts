@@ -150,10 +150,10 @@ export class RunCommands {
       void vscode.window.showInformationMessage(vscode.l10n.t('Treewright: there is no such run.'));
       return undefined;
     }
-    const shown = possible.find(row => row.id === (targetOf(this.trees.view.selection[0])?.run ?? this.status.run));
-    if (shown && possible.length === 1) return shown.id;
-    const ordered = shown ? [shown, ...possible.filter(row => row !== shown)] : possible;
-    const items = ordered.map(row => ({ label: row.title || row.id, description: `${row.preset} · ${statusName(row)}`, detail: row.updated, id: row.id }));
+    const wanted = [targetOf(this.trees.view.selection[0])?.run, this.status.run];
+    const shown = possible.find(row => wanted.includes(row.id)) ?? (possible.length === 1 ? possible[0] : undefined);
+    if (shown) return shown.id;
+    const items = possible.map(row => ({ label: row.title || row.id, description: `${row.preset} · ${statusName(row)}`, detail: row.updated, id: row.id }));
     return (await vscode.window.showQuickPick(items, { title: vscode.l10n.t('Which run?'), matchOnDescription: true }))?.id;
   }
 }

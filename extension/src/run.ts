@@ -120,7 +120,7 @@ export class RunStatus implements vscode.TreeDataProvider<Line>, vscode.Disposab
         description: vscode.l10n.t('{0} of {1} conditions met', figures.conditions.length - unmet.length, figures.conditions.length),
         icon: new vscode.ThemeIcon(unmet.length ? 'checklist' : 'pass'),
         children: figures.conditions.map(conditionLine),
-        open: true,
+        open: unmet.length > 0,
       },
       this.verdicts(figures),
       this.framings(figures),
@@ -145,7 +145,6 @@ export class RunStatus implements vscode.TreeDataProvider<Line>, vscode.Disposab
       description: vscode.l10n.t('{0} nodes, {1} rounds', figures.nodes, figures.rounds),
       icon: new vscode.ThemeIcon('law'),
       children: [...counted, ...others],
-      open: true,
     };
   }
 

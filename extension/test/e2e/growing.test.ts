@@ -11,7 +11,7 @@ import { eventually } from './lib/waiting';
 
 /** A workspace that takes an audit some seconds. */
 function large(server: Server): void {
-  for (let copy = 0; copy < 25; copy += 1) fs.cpSync(path.join(fixture.shop(), 'shop'), path.join(server.workspace, `part${String(copy)}`), { recursive: true });
+  for (let copy = 0; copy < 8; copy += 1) fs.cpSync(path.join(fixture.shop(), 'shop'), path.join(server.workspace, `part${String(copy)}`), { recursive: true });
 }
 
 const at = session('growing', () => ({ files: { 'pyproject.toml': '' }, prepare: large }));
@@ -31,7 +31,7 @@ test('a sidecar that is killed is started again, and the run is gone on with', r
   const { bench, server } = at;
   const run = bench.row(bench.tree('Trees'), 'code-audit');
   await run.hover();
-  await run.getByRole('button', { name: 'Resume' }).click();
+  await run.locator('.action-label.codicon-debug-continue').click();
   await bench.row(bench.tree('Trees'), 'growing').waitFor();
   const [pid] = server.sidecars();
   assert.ok(pid);
@@ -54,13 +54,17 @@ test('a tree that another process grows fills while one looks at it', requiremen
   await run.waitFor({ timeout: 30_000 });
   await bench.expand(run);
   const nodes = bench.rows(tree).filter({ hasText: /branch \d/ });
-  const few = await eventually(() => nodes.count(), 'the first node', 30_000);
+  await eventually(() => nodes.count(), 'the first node', 30_000);
   await run.click();
   await bench.run('Treewright: Open Report');
   const report = bench.editor(`treewright:/run/${'c'.repeat(12)}/report.md`);
   await report.waitFor();
   const early = await bench.text(report);
-  await eventually(async () => (await nodes.count()) > few, 'more nodes', 30_000);
+  const parent = nodes.and(bench.page.locator('[aria-expanded]')).first();
+  await bench.expand(run); // the click has folded it
+  await parent.waitFor({ timeout: 40_000 });
+  await bench.expand(parent);
+  await bench.row(tree, /^[A-L]\d\.[A-L]\d/).waitFor();
   await eventually(async () => (await bench.text(report)) !== early, 'the report to follow', 30_000);
   await bench.shot('live');
   await grower.done;
@@ -72,6 +76,9 @@ test('the Run view says why a run has not converged', requirement('extension:run
   await bench.row(bench.tree('Trees'), 'brainstorm').click();
   const view = bench.tree('Run');
   await bench.row(view, /of 6 conditions met/).waitFor();
+  await bench.shot('run-view');
+  await bench.row(view, 'No blocked node').click();
+  await bench.page.keyboard.press('End');
   await bench.row(view, /of 12 fired/).waitFor();
   await bench.row(view, 'Spend').waitFor();
 });
@@ -79,12 +86,15 @@ test('the Run view says why a run has not converged', requirement('extension:run
 test('nodes are filtered by text and sorted by score', requirement('extension:trees:filter', 'extension:trees:sort'), async () => {
   const { bench } = at;
   const tree = bench.tree('Trees');
+  await bench.expand(bench.row(tree, 'brainstorm'));
+  const nodes = bench.rows(tree).filter({ hasText: /branch \d/ });
+  await eventually(async () => (await nodes.count()) > 3, 'the nodes');
+  const [, word = ''] = /: (\w{7})/.exec(await nodes.nth(2).innerText()) ?? [];
   await bench.run('Treewright: Filter Nodes');
-  await bench.fill('branch 2');
+  await bench.fill(word);
   await bench.quickInput().getByText('Verdicts and framings').first().waitFor();
   await bench.page.keyboard.press('Enter');
-  const nodes = bench.rows(tree).filter({ hasText: /branch \d/ });
-  await eventually(async () => (await nodes.count()) > 0 && (await nodes.count()) <= 3, 'few nodes');
+  await eventually(async () => (await nodes.count()) === 1 && (await nodes.first().innerText()).includes(word), 'the one node');
   await bench.shot('filtered');
   await bench.run('Treewright: Clear the Filter');
   await eventually(async () => (await nodes.count()) > 3, 'all nodes');

@@ -32,7 +32,7 @@ from treewright.performers.search_model import SearchModel
 from treewright.search.checks import Plan
 from treewright.search.engine import SearchEngine
 from treewright.search.settings import SearchSettings
-from treewright.search.task import SearchTask, plan_of
+from treewright.search.task import CheckSource, SearchTask, plan_of
 from treewright.store.cap import CapPolicy, search_policy
 from treewright.store.config import Configuration
 from treewright.store.ledger import Ledger
@@ -86,18 +86,7 @@ def prepare(context: Context, request: SearchRequest) -> Prepared:
     configuration = context.configuration(workspace, trusted=request.trusted)
     refuse_disabled(configuration)
     checks = read_checks(base, request.check_files, request.check_texts, workspace)
-    task = SearchTask(
-        statement=request.statement,
-        start=begun.text if begun else "",
-        path=_named(begun, workspace),
-        entry_point=request.function or None,
-        check_sources=tuple(checks.sources),
-        holdout=request.holdout,
-        stdin=request.stdin,
-        per_branch_timeout_s=_given(
-            request.per_branch_timeout_s, configuration.settings.search.per_branch_timeout_s
-        ),
-    )
+    task = _task(request, configuration, begun, tuple(checks.sources), workspace)
     refuse_missing_function(task)
     given = (
         *(read_program(base, name).text for name in request.candidate_files),
@@ -121,6 +110,26 @@ def prepare(context: Context, request: SearchRequest) -> Prepared:
         package=layout.package,
     )
     return Prepared(configuration, opened, task, settings, given, begun)
+
+
+def _task(
+    request: SearchRequest,
+    configuration: Configuration,
+    begun: StartFile | None,
+    sources: tuple[CheckSource, ...],
+    workspace: Path,
+) -> SearchTask:
+    timeout = request.per_branch_timeout_s or configuration.settings.search.per_branch_timeout_s
+    return SearchTask(
+        statement=request.statement,
+        start=begun.text if begun else "",
+        path=_named(begun, workspace),
+        entry_point=request.function or None,
+        check_sources=sources,
+        holdout=request.holdout,
+        stdin=request.stdin,
+        per_branch_timeout_s=timeout,
+    )
 
 
 Narrow = Callable[[SearchHosts, Plan], Plan]

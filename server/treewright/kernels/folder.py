@@ -49,11 +49,11 @@ def remove(path: Path) -> None:
     def widen(_function: object, name: str, _error: object) -> None:
         with contextlib.suppress(OSError):
             os.chmod(Path(name).parent, 0o700)  # noqa: PTH101  a path that may be hostile, not followed below
-            os.chmod(name, 0o700)  # noqa: PTH101
+            os.chmod(name, 0o700)  # noqa: PTH101 - bytes names, which Path refuses
             if Path(name).is_dir() and not Path(name).is_symlink():
                 shutil.rmtree(name, ignore_errors=True)
             else:
-                os.unlink(name)  # noqa: PTH108
+                os.unlink(name)  # noqa: PTH108 - bytes names, which Path refuses
 
     shutil.rmtree(path, onerror=widen)
 

@@ -66,7 +66,7 @@ class Gateway:
         """
         data = None if body is None else json.dumps(body).encode("utf-8")
         headers = {**self.headers(), **({"Content-Type": "application/json"} if data else {})}
-        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)  # noqa: S310
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)  # noqa: S310 - the scheme was checked
         try:
             with urllib.request.urlopen(request, timeout=_REQUEST_S) as answer:  # noqa: S310  scheme checked above
                 text = answer.read(_LARGEST_MESSAGE)
@@ -303,7 +303,7 @@ class RemoteHost:
         if self._loop is None:
             raise _failed("The host of remote kernels is closed.")
         # Folders of the far side; nobody there can read them before the kernel makes them.
-        work = f"/tmp/tw-{secrets.token_hex(8)}"  # noqa: S108
+        work = f"/tmp/tw-{secrets.token_hex(8)}"  # noqa: S108 - a name on the far machine
         there = {work: {**files, "solution.py": program}}
         kernel = RemoteKernel(self._gateway, self._kernel, self._loop)
         try:
@@ -312,7 +312,7 @@ class RemoteHost:
                 if tests:
                     run = TestRun.prepare(Path(copy), tests, plan)
                     wired = wire_tests(program, f"{work}/solution.py", plan, self.limits, run)
-                    wired.message["pytest"]["folder"] = folder = f"/tmp/tw-{secrets.token_hex(8)}"  # noqa: S108
+                    wired.message["pytest"]["folder"] = folder = f"/tmp/tw-{secrets.token_hex(8)}"  # noqa: S108 - a name on the far machine
                     there[folder] = run.files
                 else:
                     wired = wire_plan(program, f"{work}/solution.py", plan, self.limits, self._defines)

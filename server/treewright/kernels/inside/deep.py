@@ -31,7 +31,7 @@ class DeepKernel:
 
     def __init__(self) -> None:
         # The debugger costs a socket, an object and threads; a kernel that is made to be judged needs none.
-        sys.modules["debugpy"] = None  # type: ignore[assignment]
+        sys.modules["debugpy"] = None  # type: ignore[assignment]  # None is how an import is blocked
         from ipykernel import debugger
         from ipykernel.ipkernel import IPythonKernel
         from ipykernel.kernelapp import IPKernelApp

@@ -82,7 +82,7 @@ class Reporter:
         )
         return answer
 
-    pytest_runtest_protocol.pytest_impl = _WRAPS  # type: ignore[attr-defined]
+    pytest_runtest_protocol.pytest_impl = _WRAPS  # type: ignore[attr-defined]  # pluggy reads this attribute
 
     def pytest_pyfunc_call(self, pyfuncitem: Any) -> Generator[None, Any, Any]:
         """See what the test's function itself did."""
@@ -92,7 +92,7 @@ class Reporter:
             self._note(pyfuncitem.nodeid, error)
             raise
 
-    pytest_pyfunc_call.pytest_impl = _WRAPS  # type: ignore[attr-defined]
+    pytest_pyfunc_call.pytest_impl = _WRAPS  # type: ignore[attr-defined]  # pluggy reads this attribute
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
         """See what each phase did."""

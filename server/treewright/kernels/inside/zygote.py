@@ -224,7 +224,7 @@ def _fresh_state() -> None:
 
     random.seed()
     tempfile.tempdir = None
-    tempfile._name_sequence = None  # type: ignore[attr-defined]
+    tempfile._name_sequence = None  # type: ignore[attr-defined]  # private, and shared by forks otherwise
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(int.from_bytes(os.urandom(4), "little"))
 

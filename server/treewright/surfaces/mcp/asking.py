@@ -66,6 +66,11 @@ class Asking:
         """Whether the client tells its roots."""
         return self._offered.roots is not None
 
+    @property
+    def waits(self) -> bool:
+        """Whether a call has to be answered with what is needed, see above."""
+        return self._ctx.protocol_version >= INPUT_REQUIRED_SINCE
+
     async def roots(self) -> list[str] | None:
         """Return the URIs of the client's roots; None when it does not tell them."""
         if not self.names_roots:
@@ -114,7 +119,7 @@ class Asking:
         return {str(name): str(value) for name, value in (found.content or {}).items()}
 
     async def _ask(self, key: str, request: Any, kind: type[Answer]) -> Answer | None:
-        if self._ctx.protocol_version >= INPUT_REQUIRED_SINCE:
+        if self.waits:
             given = self.answered.get(key)
             if given is None:
                 raise InputNeeded({key: request}, self.answered)

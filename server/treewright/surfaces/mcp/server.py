@@ -74,12 +74,18 @@ class Desk:
             raise MCPError(code=types.INVALID_PARAMS, message=told)
         return await answer(self.office, card, ctx, params)
 
-    async def list_resources(self, ctx: Ctx, params: Any) -> types.ListResourcesResult:  # noqa: ARG002
+    async def list_resources(self, ctx: Ctx, params: Any) -> types.ListResourcesResult:  # noqa: ARG002 - the SDK's signature
         """List runs."""
         from treewright.surfaces.mcp.resources import list_resources
 
-        # the list is no place to ask the client in, so it is told by the command line's roots, or those known
-        confinement = await self.office.confinement(None)
+        asking = Asking(ctx, None, None)
+        if self.office.options.roots or not asking.names_roots:
+            confinement = await self.office.confinement(None)
+        elif asking.waits:
+            # this protocol has no way to ask for the roots here: of the runs nothing is told but where their list is
+            confinement = await self.office.confinement([])
+        else:
+            confinement = await self.office.confinement(await asking.roots())
         return types.ListResourcesResult(resources=await list_resources(self.office, confinement))
 
     async def list_templates(self, ctx: Ctx, params: Any) -> types.ListResourceTemplatesResult:  # noqa: ARG002

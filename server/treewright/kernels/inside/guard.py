@@ -154,7 +154,11 @@ class Run:
                     space = dict(shared)
                     self._run_part(parts.get("context"), space)
                     self._early[check] = encode(self._run_part(parts["right"], space))
-            except BaseException:  # noqa: BLE001, S112 - it needs the candidate: evaluated beside it later
+            except BaseException:  # noqa: BLE001 it needs the candidate: evaluated beside it later
+                known = False
+            else:
+                known = True
+            if not known:
                 continue
             self._channel.say({"k": "right", "id": check, "right": self._early.pop(check)})
             self._early[check] = True

@@ -1,7 +1,7 @@
 """Who fills tasks in: chosen by the preset, the request and the configuration."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +100,7 @@ async def _nothing() -> None:
 
 
 def _model(context: Context, configuration: Configuration, wanted: str) -> Chosen:
-    from treewright.performers.model.performer import ModelPerformer
+    from treewright.performers.model.performer import TEMPERATURE, ModelPerformer, sizes_for
     from treewright.performers.model.prompts import prompts_version
 
     plain = open_provider(context, configuration, wanted)
@@ -111,11 +111,18 @@ def _model(context: Context, configuration: Configuration, wanted: str) -> Chose
         gate = explore_gate(configuration, account, caps.spend_usd)
         provider = open_provider(context, configuration, wanted, gate=gate)
         kept = AnswerFile(folder)
+        section = configuration.settings.providers.get(wanted.partition("#")[0])
+        sizes = sizes_for(provider)
+        if section is not None and section.max_tokens:
+            sizes = replace(sizes, answer=section.max_tokens)
+        asked = section.temperature if section is not None else None
         performer = ModelPerformer(
             provider,
             max_repairs=configuration.settings.models.max_repairs,
             kept=kept,
             lookup=_lookup(configuration, options),
+            temperature=TEMPERATURE if asked is None else asked,
+            sizes=sizes,
         )
         return Hired(performer, performer.close, kept.forget)
 

@@ -37,6 +37,8 @@ _EVIDENCE_SHARE = 4
 _EVIDENCE_MOST = 700
 _EVIDENCE_ROOMY = 12_000
 _NOTES_A_PIECE = 3
+TEMPERATURE = 0.4
+"""Of a first attempt: framings shall differ, quotations shall not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class ModelPerformer:
         max_repairs: int = 2,
         kept: KeptAnswers | None = None,
         lookup: Lookup | None = None,
-        temperature: float = 0.4,
+        temperature: float = TEMPERATURE,
         sizes: Sizes | None = None,
     ) -> None:
         """Prepare; nothing is read or sent yet.

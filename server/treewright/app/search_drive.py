@@ -137,7 +137,7 @@ class Searching:
         for event in self.engine.events:
             self._spans.take(event)
         try:
-            self._indexed(driven=True)
+            self.index(driven=True)
             await self._loop()
         finally:
             # Kernels first: whatever still computes in one ends, and no thread waits for it.
@@ -349,12 +349,13 @@ class Searching:
             status = status_of(self.writer.logged, driven=False)
             reason = self.writer.logged.stopped.removeprefix("paused: ")
             outputs = write_outputs(self.folder, found, engine.state)
-            self._indexed(driven=False)
+            self.index(driven=False)
             return SearchOutcome(self.run, self.folder, status, reason, found, outputs, self.notices)
         finally:
             self.writer.close()
 
-    def _indexed(self, *, driven: bool) -> None:
+    def index(self, *, driven: bool) -> None:
+        """Tell the index where the search stands."""
         entry = entry_of_search(self.writer.logged, driven=driven)
         if entry is not None:
             self._index.put(entry)

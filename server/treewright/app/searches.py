@@ -163,7 +163,13 @@ def open_new(context: Context, prepared: Prepared, plan: Plan, narrow: Narrow | 
     except BaseException:
         hosts.close()
         raise
-    return _searching(context, configuration, writer, engine, hosts, model, opened)
+    searching = _searching(context, configuration, writer, engine, hosts, model, opened)
+    try:
+        searching.index(driven=True)
+    except BaseException:
+        searching.close()
+        raise
+    return searching
 
 
 def resume(context: Context, request: SearchResumeRequest) -> Searching:

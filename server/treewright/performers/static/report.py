@@ -68,12 +68,13 @@ class Reporter:
 
     def _origins(self, facts: FileFacts, function: FunctionFacts, hit: SinkHit, rule: Rule) -> list[Origin]:
         wants_exception = rule.kind == "disclosure"
+        least = rule.flow_alone if rule.flow_alone and self.setting(facts).snippet else rule.flow
         found: list[Origin] = []
         for flow in hit.flows:
             found.extend(
                 origin
                 for origin in self.linker.origins(facts, function, flow)
-                if origin.key.startswith("exception") == wants_exception and origin.strength >= rule.flow
+                if origin.key.startswith("exception") == wants_exception and origin.strength >= least
             )
         found.sort(key=lambda origin: (-origin.strength, len(origin.stops)))
         return found

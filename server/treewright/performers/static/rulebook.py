@@ -19,6 +19,7 @@ class Rule:
         statement, cause, exploit, fix: templates. searched: what would have refuted it.
         opaque: a flow rule that also reports text composed from values of unknown origin.
         flow: minimum source strength for a flow to count at all.
+        flow_alone: the same in a short file that stands alone; 0 for no difference.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Rule:
     reproducibility: int = 3
     opaque: bool = False
     flow: int = 1
+    flow_alone: int = 0
     family: str = ""
 
 

@@ -175,6 +175,8 @@ class Calls(Evaluate):
         flows = merge_flows(*(value.flows for value in values)) if values else ()
         if entry.get("leaf"):
             flows = tuple(flow for flow in flows if not _WHOLE.search(flow.label.key))
+        if entry.get("whole"):
+            flows = tuple(flow for flow in flows if _WHOLE.search(flow.label.key))
         return self.effective(flows), any(value.composed and value.items is None for value in values)
 
     def sink(

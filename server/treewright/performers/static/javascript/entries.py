@@ -41,10 +41,13 @@ class Entry:
     name: str = ""
 
 
+_TAKEN = re.compile(r"^\{[^}]*\b(query|params|body|headers|cookies)\b[^}]*\}$", re.DOTALL)
+
+
 def parameter_names(function: Node) -> list[str]:
-    """The plain names of parameters, empty for patterns."""
+    """The names of parameters; `req` for a pattern that takes a request apart, empty for other patterns."""
     targets = [parameter_target(parameter) for parameter in parameters(function)]
-    return [target.text if target.kind == "identifier" else "" for target in targets]
+    return [t.text if t.kind == "identifier" else "req" if _TAKEN.match(t.text) else "" for t in targets]
 
 
 def by_names(function: Node) -> dict[int, Value]:

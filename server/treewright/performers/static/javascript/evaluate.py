@@ -196,7 +196,7 @@ class Evaluate:
 
     def _template(self, node: Node) -> Value:
         flows: tuple[Flow, ...] = ()
-        prefix, open_prefix, composed = "", True, False
+        prefix, open_prefix, composed, based = "", True, False, False
         for part in node.named:
             if part.kind != "template_substitution":
                 if open_prefix:
@@ -206,15 +206,17 @@ class Evaluate:
             if value.is_const and open_prefix:
                 prefix += _shown(value.const)
             elif open_prefix:
+                based = not prefix and not value.flows and value.prefix is None and bool(value.name)
                 prefix += value.prefix or ""
                 open_prefix = False
             composed = composed or not self.fixed(value)
             flows = merge_flows(flows, value.flows)
         if open_prefix:
             return constant(prefix)
-        return self.unit.prefixed(
-            Value(flows, name="" if composed else FIXED, prefix=prefix, composed=composed), node
-        )
+        result = Value(flows, name="" if composed else FIXED, prefix=prefix, composed=composed)
+        if flows and based:
+            return self.unit.based(result, node)
+        return self.unit.prefixed(result, node)
 
     def fixed(self, value: Value) -> bool:
         """Tell whether a value's text is decided by the program: constants, numbers, names of constants."""
@@ -248,6 +250,8 @@ class Evaluate:
         fixed = self.fixed(left) and self.fixed(right) and not left.composed and not right.composed
         textual = any(v.prefix is not None or v.composed or isinstance(v.const, str) for v in (left, right))
         value = Value(flows, name=FIXED if fixed else "", prefix=prefix, composed=textual and not fixed)
+        if flows and not left.flows and not left.is_const and left.prefix is None and left.name:
+            return self.unit.based(value, node)
         return self.unit.prefixed(value, node)
 
     def _logical(self, node: Node, operator: str) -> Value:

@@ -118,9 +118,13 @@ def on_item(unit: "Unit", run: Any, target: Node, base: Value, index: Value, val
 
 def archive_member(unit: "Unit", node: Node, what: str, flows: tuple[Flow, ...]) -> None:
     """A file is written where a member's name says; a check of the resolved path is its mitigation."""
-    marks = [mark for flow in flows for mark in flow.marks if "path" in mark.kinds or "path:dotdot" in mark.kinds]
+    marks = [
+        mark for flow in flows for mark in flow.marks if "path" in mark.kinds or "path:dotdot" in mark.kinds
+    ]
     if marks:
-        unit.report("archive-extracted-unchecked", node, what=what, safe=marks[0].why, safe_line=marks[0].line)
+        unit.report(
+            "archive-extracted-unchecked", node, what=what, safe=marks[0].why, safe_line=marks[0].line
+        )
     else:
         unit.report("archive-extracted-unchecked", node, what=what)
 

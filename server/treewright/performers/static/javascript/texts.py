@@ -58,7 +58,11 @@ def textual(
     return None
 
 
-_APPLIED: dict[str, Callable[[str], str]] = {"trim": str.strip, "toLowerCase": str.lower, "toUpperCase": str.upper}
+_APPLIED: dict[str, Callable[[str], str]] = {
+    "trim": str.strip,
+    "toLowerCase": str.lower,
+    "toUpperCase": str.upper,
+}
 
 
 def _kept(last: str, receiver: Value, node: "Node") -> Value:
@@ -152,6 +156,8 @@ def _removed(pattern: "Node", call: str, by_function: bool) -> tuple[tuple[str, 
     source, flags = pattern.need("pattern").text, pattern.field("flags")
     if flags is None or "g" not in flags.text:
         return (), ""
+    if re.match(r"\[[^\]]*(\.\*\+|\*\.|\+\*|\$\{)", source) and "$&" in call:
+        return ("regex",), "the characters that mean something in a pattern are escaped"
     allowed = re.fullmatch(r"\[\^((?:\\[wd-]|[\w\s-])+)\]\+?", source)
     if allowed and not re.search(r"\\[sSDW]", allowed.group(1)):
         return (ALL,), "everything but plain characters is taken out of it"

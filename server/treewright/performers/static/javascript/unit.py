@@ -314,6 +314,14 @@ class Unit:
         flows = tuple(flow._replace(marks=(*flow.marks, mark)) for flow in value.flows)
         return Value(flows, value.const, value.name, value.prefix, value.composed)
 
+    def based(self, value: Value, node: Node) -> Value:
+        """A text that begins with a value of the program's own, such as a configured address."""
+        mark = Mark(
+            frozenset({"ssrf", "redirect"}), node.line, "the text before it does not come from outside"
+        )
+        flows = tuple(flow._replace(marks=(*flow.marks, mark)) for flow in value.flows)
+        return Value(flows, value.const, value.name, value.prefix, value.composed)
+
     def report(
         self, rule: str, node: Node, what: str = "", safe: str = "", strength: int = 0, safe_line: int = 0,
         facts: tuple[tuple[str, str], ...] = (), edits: tuple[tuple[int, int, int, int, str], ...] = (),

@@ -33,7 +33,9 @@ def promises(unit: "Unit", node: Node) -> None:
         if test.kind == "await_expression" and test.named and test.named[0].kind == "call_expression":
             inner = test.named[0].field("function")
             if inner is not None and inner.text in asynchronous:
-                unit.report("promise-taken-for-value", test, what=f"{inner.text}()", safe="its promise is awaited")
+                unit.report(
+                    "promise-taken-for-value", test, what=f"{inner.text}()", safe="its promise is awaited"
+                )
 
 
 def _declared(node: Node) -> tuple[str, bool] | None:

@@ -55,7 +55,9 @@ def _parent_call(node: Node) -> tuple[str, str]:
     if parent is not None and parent.kind() == "member_expression":
         return Node(parent).text.rpartition(".")[2], parent.parent().text() if parent.parent() else ""
     call = parent.parent() if parent is not None and parent.kind() == "arguments" else None
-    function = bare(Node(call).need("function")) if call is not None and call.kind() == "call_expression" else None
+    function = (
+        bare(Node(call).need("function")) if call is not None and call.kind() == "call_expression" else None
+    )
     return (property_part(function), call.text()) if function is not None and call is not None else ("", "")
 
 

@@ -24,7 +24,9 @@ _URL_PASSWORD = re.compile(r"^[a-z][\w+.-]*://[^/\s:@{}]+:([^/\s:@{}$%<>*]+)@[^/
 _LABEL = re.compile(
     r"(?i)^(password|passwd|secret|token|api.?key|change.?me|your.*|xxx+|\*+|test|example|placeholder|dummy|string|text|bearer|basic)$|^[a-z]+(\.[a-z]+)+$|\s"
 )
-_RANDOM_FOR = re.compile(r"(?i)token|secret|passw|session|csrf|nonce|otp|salt|api_?key|reset|verification|invite_?code|auth|\bpin\b|\biv\b")
+_RANDOM_FOR = re.compile(
+    r"(?i)token|secret|passw|session|csrf|nonce|otp|salt|api_?key|reset|verification|invite_?code|auth|\bpin\b|\biv\b"
+)
 _LOGGED = re.compile(r"^(console|log|logger|winston)\.(log|info|warn|error|debug)$")
 _MASK = re.compile(r"(?i)mask|redact|hash|\.length|\*\*\*|encrypt|hidden|typeof|Boolean\(|!!|\?")
 
@@ -41,7 +43,14 @@ def _name_of(node: Node) -> tuple[str, Node | None]:
     return (path or left.text).rpartition(".")[2], node.field("right")
 
 
-@check("secret-in-code", "pair", "variable_declarator", "assignment_expression", "field_definition", "public_field_definition")
+@check(
+    "secret-in-code",
+    "pair",
+    "variable_declarator",
+    "assignment_expression",
+    "field_definition",
+    "public_field_definition",
+)
 def secrets(unit: "Unit", node: Node) -> None:
     """`const apiKey = "..."`, `password: "..."`, `config.secret = "..."`; read from the environment it is refuted."""
     name, value = _name_of(node)
@@ -49,7 +58,11 @@ def secrets(unit: "Unit", node: Node) -> None:
         return
     value = bare(value)
     named = _NAME.search(name) is not None
-    if named and value.text.startswith(("process.env", "import.meta.env", "Deno.env")) and "||" not in value.text:
+    if (
+        named
+        and value.text.startswith(("process.env", "import.meta.env", "Deno.env"))
+        and "||" not in value.text
+    ):
         unit.report("secret-in-code", node, what=name, safe="it is read from the environment", facts=(("shown", name), ("env", "")))  # fmt: skip
         return
     if value.kind == "binary_expression" and value.need("operator").text in {"||", "??"} and named:
@@ -74,7 +87,11 @@ def guessable(unit: "Unit", node: Node) -> None:
         name = _function_name(node)
     else:
         name, value = _name_of(node)
-        if value is None or "Math.random()" not in value.text or bare(value).kind in {"arrow_function", "function_expression", "object"}:
+        if (
+            value is None
+            or "Math.random()" not in value.text
+            or bare(value).kind in {"arrow_function", "function_expression", "object"}
+        ):
             return
     if _RANDOM_FOR.search(name):
         unit.report("weak-random", node, what="Math.random", facts=(("shown", name),))
@@ -111,7 +128,10 @@ def logged(unit: "Unit", node: Node) -> None:
     if function is None or listed is None or not _LOGGED.match(function.text) or unit.source.is_test:
         return
     for argument in listed.named:
-        for part in [argument, *(p.named[0] for p in argument.named if p.kind == "template_substitution" and p.named)]:
+        for part in [
+            argument,
+            *(p.named[0] for p in argument.named if p.kind == "template_substitution" and p.named),
+        ]:
             inner = bare(part)
             path = member_path(inner) if inner.kind in {"identifier", "member_expression"} else None
             last = (path or "").rpartition(".")[2]

@@ -30,10 +30,19 @@ def shapes(unit: "Unit", node: Node) -> None:
                 continue
             shown = text.split("\n")[0][:60]
             strength = row.get("strength", 0)
-            unit.report(rule, found, what=shown, safe=row.get("safe", ""), strength=strength, facts=(("shown", shown),))
+            unit.report(
+                rule,
+                found,
+                what=shown,
+                safe=row.get("safe", ""),
+                strength=strength,
+                facts=(("shown", shown),),
+            )
 
 
 def _reads_by_it(loop: str) -> bool:
     """Tell whether a loop that goes on to the length reads the list at its counter."""
     head = re.search(r"(\w+)\s*<=\s*([\w.]+)\.length", loop)
-    return head is not None and re.search(rf"\b{re.escape(head[2])}\[{head[1]}\](?!\s*=[^=])", loop) is not None
+    return (
+        head is not None and re.search(rf"\b{re.escape(head[2])}\[{head[1]}\](?!\s*=[^=])", loop) is not None
+    )

@@ -17,9 +17,15 @@ from treewright.performers.static.javascript.node import (
 if TYPE_CHECKING:
     from treewright.performers.static.javascript.unit import Unit
 
-_KEYS = re.compile(r"for\s*\(\s*(const|let|var)?\s*(\[?\w+)[^)]*\b(in|of)\b|Object\.(keys|entries)\([^)]*\)\s*\.\s*forEach")
-_REFUSES = re.compile(r"__proto__|\bprototype\b|Object\.create\(null\)|isPrototypePolluted|isUnsafeKey|new Map\(")
-_OWN = re.compile(r"(hasOwnProperty(\.call)?\(\s*|Object\.hasOwn\(\s*|hasOwn\w*\(\s*)(target|dst|dest|destination|to|obj|a|out|result)\b")
+_KEYS = re.compile(
+    r"for\s*\(\s*(const|let|var)?\s*(\[?\w+)[^)]*\b(in|of)\b|Object\.(keys|entries)\([^)]*\)\s*\.\s*forEach"
+)
+_REFUSES = re.compile(
+    r"__proto__|\bprototype\b|Object\.create\(null\)|isPrototypePolluted|isUnsafeKey|new Map\("
+)
+_OWN = re.compile(
+    r"(hasOwnProperty(\.call)?\(\s*|Object\.hasOwn\(\s*|hasOwn\w*\(\s*)(target|dst|dest|destination|to|obj|a|out|result)\b"
+)
 
 
 @check("merge-reaches-prototype", *sorted(FUNCTIONS))
@@ -57,6 +63,13 @@ def _line_of(node: Node, pattern: re.Pattern[str]) -> int:
     return 0
 
 
+_ORIGIN_TEST = re.compile(
+    r"\b(origin|source)\b\W*\)?\s*(!==?|===?)|(!==?|===?)\s*[\w.]*\b(origin|source)\b|\borigin\.(match|startsWith|endsWith|includes|indexOf)\("
+    r"|(includes|has|indexOf|test|exec|match|hasOwnProperty)\(\s*[\w.]*\borigin\b|(?i:\w*(origin|trusted|allowed)\w*)\([^)]*\borigin\b|case\s+.*origin|switch\s*\([\w.]*origin"
+)
+"""What compares where a message comes from; that the origin is only named or logged is no check."""
+
+
 @check("message-origin-unchecked", "call_expression", "assignment_expression")
 def messages(unit: "Unit", node: Node) -> None:
     """`addEventListener("message", e => use(e.data))` without a look at `e.origin` or `e.source`."""
@@ -65,10 +78,14 @@ def messages(unit: "Unit", node: Node) -> None:
         return
     target = parameter_target(parameters(handler)[0])
     text = handler.text
-    reads = re.search(rf"\b{re.escape(target.text)}\.data\b", text) if target.kind == "identifier" else "data" in target.text
+    reads = (
+        re.search(rf"\b{re.escape(target.text)}\.data\b", text)
+        if target.kind == "identifier"
+        else "data" in target.text
+    )
     if not reads or re.search(r"(?i)worker|MessageChannel|\bport\d?\b|process\.on", node.text[:60]):
         return
-    checked = _line_of(handler, re.compile(r"\b(origin|source)\b"))
+    checked = _line_of(handler, _ORIGIN_TEST)
     if checked:
         unit.report("message-origin-unchecked", node, what="the message handler", safe="the handler looks at where the message comes from", safe_line=checked)  # fmt: skip
     elif unit.browser and not re.search(r"importScripts|WorkerGlobalScope", unit.source.text):
@@ -78,21 +95,77 @@ def messages(unit: "Unit", node: Node) -> None:
 def _message_handler(node: Node) -> Node | None:
     if node.kind == "assignment_expression":
         left, right = node.need("left").text, bare(node.need("right"))
-        return right if left in {"window.onmessage", "onmessage", "self.onmessage"} and right.kind in FUNCTIONS else None
+        return (
+            right
+            if left in {"window.onmessage", "onmessage", "self.onmessage"} and right.kind in FUNCTIONS
+            else None
+        )
     function, listed = node.field("function"), node.field("arguments")
     if function is None or listed is None or len(listed.named) < 2:
         return None
     if not re.match(r"((window|self|globalThis|top|parent)\.)?addEventListener$", function.text):
         return None
     handler = bare(listed.named[1])
+    if handler.kind == "identifier":
+        handler = _declared(node, handler.text) or handler
     return handler if string_of(listed.named[0]) == "message" and handler.kind in FUNCTIONS else None
+
+
+def _declared(node: Node, name: str) -> Node | None:
+    """The one function of that name in the file, or None."""
+    found = (
+        node.raw.get_root()
+        .root()
+        .find_all(
+            {
+                "rule": {
+                    "kind": "function_declaration",
+                    "has": {"field": "name", "regex": f"^{re.escape(name)}$"},
+                }
+            }
+        )
+    )
+    return Node(found[0]) if len(found) == 1 else None
+
+
+_STEPS = re.compile(r"\b(\w+)\s*=\s*\1\[(\w+(?:\[\w+\])?)\]")
+
+
+@check("merge-reaches-prototype", "for_statement", "for_in_statement", "while_statement")
+def walks(unit: "Unit", node: Node) -> None:
+    """`obj = obj[key]` along a path that a caller gave, in a function that then writes `obj[key] = value`."""
+    step = _STEPS.search(node.text)
+    if step is None or unit.source.is_test:
+        return
+    function = next((a for a in node.raw.ancestors() if a.kind() in FUNCTIONS), None)
+    if function is None:
+        return
+    around = Node(function)
+    if not re.search(rf"\b{step.group(1)}\[[\w.\[\]-]+\]\s*=(?!=)", around.text):
+        return
+    if not re.search(r"\.split\(|\bkeys?\b|\bpath\b", around.text):
+        return
+    name = around.field("name")
+    what = name.text if name is not None else "the function"
+    refused = _line_of(around, _REFUSES) or _line_of(around, re.compile(r"hasOwn"))
+    place = next((p for p in node.walk() if p.kind == "assignment_expression" and _STEPS.match(p.text)), node)
+    if refused:
+        unit.report("merge-reaches-prototype", place, what=what, safe="keys that lead to the prototype are refused", safe_line=refused)  # fmt: skip
+    else:
+        strength = -1 if unit.source.library else 0
+        unit.report("merge-reaches-prototype", place, what=what, strength=strength)
 
 
 @check("replaced-once-only", "call_expression")
 def replaced_once(unit: "Unit", node: Node) -> None:
     """`x.replace("<", "&lt;")` and `x.replace(/'/, "\\'")` leave every further one as it is."""
     function, listed = node.field("function"), node.field("arguments")
-    if function is None or listed is None or property_part(bare(function)) != "replace" or len(listed.named) != 2:
+    if (
+        function is None
+        or listed is None
+        or property_part(bare(function)) != "replace"
+        or len(listed.named) != 2
+    ):
         return
     pattern, new = bare(listed.named[0]), string_of(listed.named[1])
     if new is None or unit.source.is_test:
@@ -103,7 +176,14 @@ def replaced_once(unit: "Unit", node: Node) -> None:
         if part is None or (flags is not None and "g" in flags.text):
             return
         text = part.text.replace("\\", "", 1) if len(part.text) <= 2 else None
-    escapes = {"<": "&lt;", ">": "&gt;", '"': ("&quot;", '\\"'), "'": ("&#39;", "\\'", "''", "&apos;"), "&": "&amp;", "\\": "\\\\"}
+    escapes = {
+        "<": "&lt;",
+        ">": "&gt;",
+        '"': ("&quot;", '\\"'),
+        "'": ("&#39;", "\\'", "''", "&apos;"),
+        "&": "&amp;",
+        "\\": "\\\\",
+    }
     wanted = escapes.get(text or "")
     if wanted is not None and new in (wanted if isinstance(wanted, tuple) else (wanted,)):
         unit.report("replaced-once-only", node, what=node.text.split("\n")[0][-60:])
@@ -119,13 +199,23 @@ def timing(unit: "Unit", node: Node) -> None:
         return
     left, right = bare(node.need("left")), bare(node.need("right"))
     sides = [side.text.rstrip("'\"])") for side in (left, right)]
-    plain = all(side.kind in {"identifier", "member_expression", "subscript_expression", "call_expression"} for side in (left, right))
+    plain = all(
+        side.kind in {"identifier", "member_expression", "subscript_expression", "call_expression"}
+        for side in (left, right)
+    )
     if not plain or any(side in {"undefined", "null"} or side.endswith(".length") for side in sides):
         return
-    foreign = any(re.search(r"\b(req|request|ctx|headers|query|body|provided|received|given|supplied)\b", side, re.IGNORECASE) for side in sides)
+    foreign = any(
+        re.search(
+            r"\b(req|request|ctx|headers|query|body|provided|received|given|supplied)\b", side, re.IGNORECASE
+        )
+        for side in sides
+    )
     computed = any(re.search(r"\.digest\(|(?i:signature|hmac)", side) for side in sides)
     if all(_SECRETS.search(side) or ".digest(" in side for side in sides) and (foreign or computed):
-        unit.report("secret-compared-in-variable-time", node, what=node.text[:60], facts=(("shown", sides[0][:60]),))
+        unit.report(
+            "secret-compared-in-variable-time", node, what=node.text[:60], facts=(("shown", sides[0][:60]),)
+        )
 
 
 @check("secret-compared-in-variable-time", "call_expression")

@@ -14,7 +14,7 @@ from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import Chosen, Hired, choose_performer, choose_verifier
 from treewright.app.request import ExplorationRequest, Listener, Notice, Progress, ResumeRequest
 from treewright.app.roots import ResolvedRoot, resolve_root
-from treewright.app.runs import find_run
+from treewright.app.runs import find_run, not_begun
 from treewright.errors import RequestError, RunError
 from treewright.explore import language
 from treewright.explore.engine import Explorer
@@ -350,9 +350,7 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
     reader = RunReader(folder)
     started = reader.tree.started
     if started is None:
-        raise RunError(
-            "run_empty", "This run was cut off before it began.", "Start it again.", {"path": str(folder)}
-        )
+        raise not_begun(reader)
     settled = language.settle_resumed(started.language, request.lang)
     workspace = Path(started.root.workspace)
     configuration = context.configuration(workspace if workspace.is_dir() else None, trusted=request.trusted)

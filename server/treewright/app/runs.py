@@ -7,7 +7,7 @@ from typing import Any
 from treewright.app.context import Context, utc_now
 from treewright.app.describe import describe_run, is_search
 from treewright.app.materials import load_for
-from treewright.errors import RunError
+from treewright.errors import RunError, StoreError, TreewrightError
 from treewright.explore.reports.document import node_json, run_json
 from treewright.explore.reports.markdown import node_markdown, outline_line
 from treewright.explore.reports.record import in_tree_order, node_record
@@ -15,6 +15,7 @@ from treewright.explore.reports.report import report
 from treewright.explore.reports.sarif import sarif
 from treewright.presets.schema import Preset
 from treewright.store.config import Configuration
+from treewright.store.durable import shown
 from treewright.store.index import IndexEntry
 from treewright.store.locks import request_stop, run_holder
 from treewright.store.paths import OUTPUT_FOLDER
@@ -87,6 +88,19 @@ def _as_folder(reference: str) -> Path | None:
         return None  # no disk can hold the name, or its `~user` is nobody
 
 
+def not_begun(reader: RunReader) -> TreewrightError:
+    """Return the error for a run whose first event cannot be read: it is damaged, or it was never written."""
+    if reader.damage:
+        return StoreError(
+            "journal_damaged",
+            f"{shown(reader.folder / JOURNAL)} is damaged at line {reader.damage[0]}, and how the run began cannot be read.",
+            "Try `treewright recover` on the run; it keeps the original beside what it can mend.",
+        )
+    return RunError(
+        "run_empty", "This run was cut off before it began.", "Start it again.", {"path": str(reader.folder)}
+    )
+
+
 class RunView:
     """A run to look at."""
 
@@ -106,7 +120,7 @@ class RunView:
                 "not_an_exploration", "This run is a code-branch search.", "`treewright show` shows it."
             )
         if started is None:
-            raise RunError("run_empty", "This run was cut off before it began.", "Start it again.")
+            raise not_begun(self.reader)
         self.preset: Preset = load_for(started, configuration.root.folder).materials.preset
 
     def summary(self) -> dict[str, Any]:

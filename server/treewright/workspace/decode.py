@@ -6,7 +6,9 @@ re-write a file's newlines (field report pocc/pre-commit-hooks#21).
 """
 
 import codecs
+import os
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +23,8 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16-be"),
 )
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+"""A pipe that nobody writes to would keep whoever opens it waiting for ever."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -68,7 +72,7 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that was not read, and why: `gone`, `denied`, `binary`, `too-large`, `encoding`, `error`."""
+    """A file that was not read, and why: `gone`, `denied`, `special`, `binary`, `too-large`, `encoding`, `error`."""
 
     reason: str
     detail: str = ""
@@ -149,9 +153,11 @@ def read_source(path: Path, max_bytes: int = MAX_BYTES) -> Decoded | Unreadable:
 
 
 def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes | Unreadable:
-    """Read a file whole, or say why not."""
+    """Read a regular file whole, or say why not; a pipe or a device is not waited for."""
     try:
-        with path.open("rb") as stream:
+        with os.fdopen(os.open(path, _FLAGS), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                return Unreadable("special", "it is no regular file")
             data = stream.read(max_bytes + 1)
     except FileNotFoundError:
         return Unreadable("gone", "it was there when the folder was listed and is not any more")

@@ -15,6 +15,7 @@ from pathlib import Path
 import pathspec
 
 from treewright.tree.visible import storable_name, visible
+from treewright.workspace.decode import Unreadable, read_bytes
 
 VENDORED = frozenset(
     [
@@ -126,6 +127,8 @@ _GENERATED_TEXT = re.compile(
     r"|auto-?generated .{0,80}do not (edit|modify)|this file (was|is) (automatically |auto-?)?generated)"
 )
 
+_LARGEST_IGNORE = 1 << 20
+"""Bytes of the largest .gitignore honoured."""
 _UNNAMEABLE = "its name is not UTF-8, or holds control characters"
 
 
@@ -235,12 +238,14 @@ class _Walk:
             self.entry(entry, f"{relative}/{entry.name}" if relative else entry.name, specs)
 
     def ignore_file(self, path: Path, relative: str) -> Iterator[_Spec]:
-        try:
-            text = (path / ".gitignore").read_text(encoding="utf-8", errors="replace")
-            yield relative, pathspec.GitIgnoreSpec.from_lines(text.splitlines())
-        except FileNotFoundError:
+        data = read_bytes(path / ".gitignore", _LARGEST_IGNORE)
+        if isinstance(data, Unreadable):
+            if data.reason != "gone":
+                self.skip(f"{relative}/.gitignore".lstrip("/"), data.reason, f"not honoured: {data.detail}")
             return
-        except (OSError, ValueError) as error:
+        try:
+            yield relative, pathspec.GitIgnoreSpec.from_lines(data.decode(errors="replace").splitlines())
+        except ValueError as error:
             self.skip(f"{relative}/.gitignore".lstrip("/"), "error", f"not honoured: {error}")
 
     def entry(self, entry: os.DirEntry[str], relative: str, specs: tuple[_Spec, ...]) -> None:

@@ -125,15 +125,18 @@ def published(root: Path, above: list[str], known: dict[str, bool | None]) -> bo
 
 def _manifest(path: Path) -> bool | None:
     """Whether a package.json is of a published package; None when there is none or it does not read."""
+    data = read_bytes(path)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = None if isinstance(data, Unreadable) else json.loads(data)
+    except (ValueError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None
     scripts = found.get("scripts")
     started = isinstance(scripts, dict) and "start" in scripts
-    shipped = any(key in found for key in ("module", "exports", "bin", "types", "typings", "files", "publishConfig"))
+    shipped = any(
+        key in found for key in ("module", "exports", "bin", "types", "typings", "files", "publishConfig")
+    )
     offered = shipped or ("main" in found and not started)
     return bool(offered and found.get("name") and not found.get("private"))
 

@@ -12,6 +12,7 @@ from treewright.performers.static.facts import FileFacts, FunctionFacts
 from treewright.performers.static.finding import Audit, Quote
 from treewright.tree.body import FieldValue
 from treewright.tree.citation import Citation
+from treewright.workspace.decode import Unreadable, read_source
 
 MOST = 12
 """Entry points, inputs and packages that are named one by one."""
@@ -145,8 +146,5 @@ def _declared(root: Path, at: Located) -> tuple[list[str], list[Citation]]:
 
 
 def _lines(path: Path) -> list[tuple[int, str]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return []
-    return list(enumerate(re.split(r"\r\n|\r|\n", text), 1))
+    read = read_source(path)
+    return [] if isinstance(read, Unreadable) else list(enumerate(read.lines(), 1))

@@ -40,6 +40,19 @@ def go_on(folder: Path) -> str:
     return f"Go on with: treewright resume {shlex.quote(str(folder))}"
 
 
+def warn_of_damage(lines: list[int], run: str) -> None:
+    """Say on stderr that what is shown of a run is not all of it (contract: design, "The store").
+
+    Args:
+        lines: numbers of its journal's damaged lines; nothing is said when there are none.
+        run: as the user named it.
+    """
+    if lines:
+        named = ", ".join(map(str, lines[:5])) + (" and more" if len(lines) > 5 else "")
+        say(f"warning: the journal is damaged at line {named}; what stood there is not shown.", err=True)
+        say(f"  Mend it with: treewright recover {shlex.quote(run)}", err=True)
+
+
 def prepare_streams() -> None:
     """Make the standard streams safe to use, however we were started.
 

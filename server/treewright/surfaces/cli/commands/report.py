@@ -4,9 +4,10 @@ import json
 
 import click
 
+from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli.flags import FORMATS
-from treewright.surfaces.cli.saying import say
+from treewright.surfaces.cli.saying import say, warn_of_damage
 
 
 @click.command()
@@ -15,6 +16,8 @@ from treewright.surfaces.cli.saying import say
 def report(run: str, form: str) -> None:
     """Print a run's report; it need not have ended."""
     view = Treewright("cli").look(run)
+    if isinstance(view, RunView):
+        warn_of_damage(view.reader.damage, run)
     if form == "json":
         say(json.dumps(view.summary(), ensure_ascii=False, indent=1))
     elif form == "sarif":

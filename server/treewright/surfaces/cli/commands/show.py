@@ -4,8 +4,9 @@ import json
 
 import click
 
+from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
-from treewright.surfaces.cli.saying import say
+from treewright.surfaces.cli.saying import say, warn_of_damage
 
 
 @click.command()
@@ -15,6 +16,8 @@ from treewright.surfaces.cli.saying import say
 def show(run: str, node: str | None, form: str) -> None:
     """Show a run's outline, or one node whole."""
     view = Treewright("cli").look(run)
+    if isinstance(view, RunView):
+        warn_of_damage(view.reader.damage, run)
     if form == "json":
         shown = view.node(node) if node else view.summary()
         say(json.dumps(shown, ensure_ascii=False, indent=1))

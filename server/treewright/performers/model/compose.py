@@ -205,8 +205,9 @@ def derive_task(
             f"- `{v.field}`: {v.message}" + (f" (“{v.quote}”)" if v.quote else "") for v in faults
         )
         text = prompt("revise.task", label=preset.subject_label, statement=statement_of(brief), faults=told)
-        now = {n: brief.previous.fields[n] for n in names if brief.previous and n in brief.previous.fields}
-        filled = {**now, **filled}
+        if not style.close and brief.previous:  # a small model copies what it is shown, faults and all
+            now = {name: brief.previous.fields[name] for name in names if name in brief.previous.fields}
+            filled = {**now, **filled}
     else:
         text = prompt(
             "derive.task", label=preset.subject_label, statement=statement_of(brief), draft=draft_of(brief)

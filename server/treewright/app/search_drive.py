@@ -213,6 +213,11 @@ class Searching:
             if not (cancel.is_set() or self._no_more):
                 self._fault = self._fault or fault
             return task, None
+        except Exception:
+            # Whatever a thread meets whose kernels we took away is our own doing.
+            if not self._no_more:
+                raise
+            return task, None
 
     async def _ask(
         self, task: DraftTask | ReviseTask, cancel: asyncio.Event, left: float | None

@@ -150,6 +150,36 @@ def kernels_of(pid: int) -> list[psutil.Process]:
 
 
 @pytest.mark.requirement("search:cli:interrupt")
+def test_ctrl_c_in_the_midst_of_a_repair_leaves_it_to_be_done_again(
+    project: Path, treewright: Command
+) -> None:
+    (project / "impossible.py").write_text(CHECKS + "assert largest([7]) == 8\n", encoding="utf-8")
+    running = subprocess.Popen(
+        command("search", "maxi.py:largest", "--checks", "impossible.py"),
+        cwd=project,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    )
+    assert running.stderr is not None
+    for line in running.stderr:
+        if line.startswith("b0 start"):
+            break
+    time.sleep(1.0)
+    below = kernels_of(running.pid)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130, err
+    _, alive = psutil.wait_procs(below, timeout=5)
+    assert alive == []
+    shown = treewright("show", "last", "--format", "json").json()
+    assert shown["status"] == "stopped"
+    # The repair says nothing yet, so that going on does it from the start.
+    assert "task_finished" not in (Path(shown["folder"]) / "journal.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.requirement("search:cli:interrupt")
 def test_ctrl_c_leaves_no_process_and_tells_how_to_go_on(project: Path) -> None:
     (project / "slow.py").write_text("def largest(xs):\n    while True:\n        pass\n", encoding="utf-8")
     running = subprocess.Popen(

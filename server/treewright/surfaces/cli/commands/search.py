@@ -6,19 +6,21 @@ import json
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from treewright.app.request import Notice
-from treewright.app.search_drive import Searching, SearchListener
-from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_request import SearchRequest
 from treewright.app.treewright import Treewright
-from treewright.search.engine import SearchEngine
-from treewright.search.events import SearchEvent
 from treewright.surfaces.cli.drive import announce
 from treewright.surfaces.cli.saying import say
+
+if TYPE_CHECKING:
+    from treewright.app.search_drive import Searching, SearchListener
+    from treewright.app.search_outcome import SearchOutcome
+    from treewright.search.engine import SearchEngine
+    from treewright.search.events import SearchEvent
 
 SEVERAL = ("--checks", "--candidates", "--generator")
 """Options that take every word up to the next option: `--checks a.py b.py`."""
@@ -159,7 +161,7 @@ def search(
 
 def _fix(
     app: Treewright, finding: str, target: str, checks: tuple[str, ...], given: dict[str, Any]
-) -> Searching:
+) -> "Searching":
     run, slash, node = finding.rpartition("/")
     if not slash or target:
         raise click.UsageError("--finding takes RUN/NODE, and no FILE beside it.")
@@ -169,7 +171,7 @@ def _fix(
 
 
 def run_search(
-    app: Treewright, searching: Searching, form: str, *, quiet: bool, apply_it: bool = False
+    app: Treewright, searching: "Searching", form: str, *, quiet: bool, apply_it: bool = False
 ) -> int:
     """Drive a search, print what came of it, apply it when that was asked for, and return the exit class."""
     for notice in searching.notices:
@@ -192,7 +194,7 @@ def run_search(
     return int(outcome.exit)
 
 
-def _print(outcome: SearchOutcome, form: str, *, applied: str, shown: bool) -> None:
+def _print(outcome: "SearchOutcome", form: str, *, applied: str, shown: bool) -> None:
     from treewright.app.search_outputs import search_outline
 
     found = outcome.report
@@ -218,7 +220,7 @@ def _print(outcome: SearchOutcome, form: str, *, applied: str, shown: bool) -> N
         say(f"Go on with: treewright resume {outcome.run}{higher}")
 
 
-async def _driven(searching: Searching, listener: SearchListener | None) -> SearchOutcome:
+async def _driven(searching: "Searching", listener: "SearchListener | None") -> "SearchOutcome":
     loop = asyncio.get_running_loop()
     for name in ("SIGINT", "SIGTERM"):
         with contextlib.suppress(NotImplementedError, AttributeError, RuntimeError):
@@ -226,7 +228,7 @@ async def _driven(searching: Searching, listener: SearchListener | None) -> Sear
     return await searching.drive(listener)
 
 
-def _lines(events: tuple[SearchEvent, ...], engine: SearchEngine) -> None:
+def _lines(events: "tuple[SearchEvent, ...]", engine: "SearchEngine") -> None:
     """Tell a person what just happened, a line each, on stderr."""
     state = engine.state
     for event in events:

@@ -18,16 +18,20 @@ JOBS ?= 2
 PYTEST := PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest
 EXTENSION := $(wildcard extension/package.json)
 
-.PHONY: help audit test check format lint types extension-check extension-test soak bench pins clean runtime dev node
+.PHONY: help audit test test-all check format lint types extension-check extension-test vsix vsix-offline soak bench pins clean runtime dev node
 
 help: ## list what can be made
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 audit: runtime ## audit TARGET=path offline (without TARGET: a small flawed sample project)
 	@$(BIN)/treewright audit "$(TARGET)" $(ARGS)
 
 test: dev node lint types extension-check extension-test ## every gate: set-up, linters, types, all tests
 	@$(PYTEST) -q -n $(JOBS) -m "not soak and not bench" tests $(ARGS)
+
+test-all: test ## test, and the extension in a recent VS Code, and its first use with nothing prepared
+	@cd extension && npm run --silent test:full
+	@cd extension && CODE_SERVER=4.139.1 npm run --silent test:host && CODE_SERVER=4.139.1 npm run --silent test:e2e
 
 check: dev node lint types extension-check ## the fast inner loop: linters, types, quick unit tests
 	@$(PYTEST) -q -n $(JOBS) -m "not slow and not soak and not bench" tests/unit $(ARGS)
@@ -65,8 +69,14 @@ endif
 
 extension-test: node
 ifneq ($(EXTENSION),)
-	@cd extension && npm run --silent --if-present test:unit
+	@cd extension && npm run --silent test:unit && npm run --silent test:host && npm run --silent test:e2e
 endif
+
+vsix: dev node ## pack the extension for every platform into dist/
+	@$(BIN)/python tools/package_extension.py
+
+vsix-offline: dev node ## pack the extension for this platform with every wheel inside
+	@$(BIN)/python tools/package_extension.py --offline
 
 runtime dev: python-found
 	@"$(PYTHON)" tools/environment.py $@

@@ -27,12 +27,3 @@ export function concerns(change: { run: string; nodes: readonly string[]; many: 
   if (parts?.run !== change.run) return false;
   return !parts.node || change.many || change.nodes.includes(parts.node);
 }
-
-/** A citation such as `shop/app.py:12` or `shop/app.py:12-14`; null when it is none. Lines count from 1. */
-export function parseCitation(text: string): { path: string; start: number; end: number } | null {
-  const found = /^(?<path>[^\s:][^:\n]*?):(?<start>\d{1,7})(?:-(?<end>\d{1,7}))?$/.exec(text.trim());
-  if (!found?.groups) return null;
-  const start = Number(found.groups.start);
-  const end = Number(found.groups.end ?? found.groups.start);
-  return start >= 1 && end >= start ? { path: found.groups.path ?? '', start, end } : null;
-}

@@ -121,7 +121,7 @@ export class PythonFinder {
       throw new NoPythonError(
         vscode.l10n.t('Treewright is not installed in {0}, and this build of the extension does not carry it.', base.executable),
         vscode.l10n.t('Run: {0}', `${base.executable} -m pip install treewright`),
-        base.why ? [base.why] : [],
+        base.why && base.why !== 'not installed' ? [base.why] : [],
       );
     }
     const target = path.join(this.storage.fsPath, 'sidecar', `${bundle.digest}-${base.version.slice(0, 2).join('.')}`);

@@ -40,7 +40,7 @@ export function readSettings(): Settings {
     auditOnSave: flag('auditOnSave', false),
     confirmFixes: flag('confirmFixes', true),
     gutterIcons: flag('gutterIcons', true),
-    openRendered: flag('openRendered', false),
+    openRendered: flag('openRendered', true),
   };
 }
 

@@ -1,4 +1,4 @@
-// Runs one layer of the extension's tests: `node test/run.mjs unit|host|e2e [part of a file's name ...]`.
+// Runs one layer of the extension's tests: `node test/run.mjs unit|host|e2e|full [part of a file's name ...]`.
 //
 // Tests are bundled from TypeScript into .test/ and run by Node's own runner. `host` and `e2e` need a real VS Code and a
 // browser (tools/install_vscode.py). Where these cannot be had the tests are skipped, loudly; with CI set that is a failure.
@@ -14,8 +14,8 @@ const out = path.join(here, '.test');
 const [layer = '', ...parts] = process.argv.slice(2);
 const inCi = !['', '0', 'false'].includes((process.env.CI ?? '').toLowerCase());
 
-if (!['unit', 'host', 'e2e'].includes(layer)) {
-  console.error('usage: node test/run.mjs unit|host|e2e [part of a file name ...]');
+if (!['unit', 'host', 'e2e', 'full'].includes(layer)) {
+  console.error('usage: node test/run.mjs unit|host|e2e|full [part of a file name ...]');
   process.exit(2);
 }
 
@@ -40,7 +40,7 @@ const env = { ...process.env };
 delete env.NODE_OPTIONS;
 if (layer !== 'unit') Object.assign(env, await prepare());
 const files = chosen.map(name => path.join(out, layer, name.replace(/\.ts$/, '.mjs')));
-const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', '--test-concurrency=1', `--test-timeout=${layer === 'unit' ? 20_000 : 300_000}`];
+const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', '--test-concurrency=1', `--test-timeout=${{ unit: 20_000, full: 900_000 }[layer] ?? 300_000}`];
 if (env.TEST_ONLY) flags.push(`--test-name-pattern=${env.TEST_ONLY}`);
 const done = spawnSync(process.execPath, [...flags, ...files], { cwd: here, env, stdio: 'inherit' });
 process.exit(done.status ?? 1);

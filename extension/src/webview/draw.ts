@@ -51,7 +51,7 @@ function rings(context: CanvasRenderingContext2D, layout: Layout, view: Viewport
   context.fillStyle = palette.foreground;
   context.textAlign = 'center';
   context.textBaseline = 'middle';
-  context.font = `${String(Math.max(13, 13 / view.scale))}px ${palette.font}`;
+  context.font = `${String(13 / view.scale)}px ${palette.font}`;
   for (const { letter, from, to } of layout.sectors) {
     const angle = (from + to) / 2;
     context.fillText(letter, Math.cos(angle) * (layout.extent - 8), Math.sin(angle) * (layout.extent - 8));

@@ -79,7 +79,7 @@ function resize(): void {
 function fit(): void {
   const box = canvas.getBoundingClientRect();
   if (!box.width || !box.height || !tree) return;
-  view.scale = Math.min(box.width, box.height) / (2 * layout.extent + 24);
+  view.scale = Math.min(2.2, Math.min(box.width, box.height) / (2 * layout.extent + 24));
   view.x = box.width / 2;
   view.y = box.height / 2;
   fitted = true;

@@ -28,6 +28,9 @@ const at = session('first-run', () => ({
   prepare: server => {
     const folder = bin(server);
     Object.assign(hostileEnv, { PATH: `${folder}:${process.env.PATH ?? ''}`, PYTHONPATH: path.join(server.root, 'hostile') });
+    const home = path.dirname(server.home); // the editor asks the login shell for PATH, as it is in a terminal
+    fs.mkdirSync(home, { recursive: true });
+    for (const name of ['.profile', '.bash_profile', '.bashrc', '.zprofile']) fs.writeFileSync(path.join(home, name), `export PATH='${folder}':"$PATH"\n`);
   },
 }));
 

@@ -55,9 +55,12 @@ test('in Simplified Chinese the views, the commands and the welcome speak Chines
     await bench.tree('树').first().waitFor();
     await bench.row(bench.tree('树'), /已收敛/).waitFor();
     await bench.page.keyboard.press('F1');
-    await bench.quickInput().locator('input.input').fill('>Treewright');
+    await bench.quickInput().locator('input.input').fill('>Treewright: 审计');
     await bench.quickInput().locator('.monaco-list-row', { hasText: '审计工作区' }).first().waitFor();
     await bench.shot('chinese');
+  } catch (error) {
+    await bench.shot('failed-ways-chinese');
+    throw error;
   } finally {
     await bench.close();
   }

@@ -35,6 +35,7 @@ const QUIET = {
   'chat.disableAIFeatures': true,
   'editor.minimap.enabled': false,
   'editor.accessibilitySupport': 'off',
+  'treewright.openRendered': false, // most tests look at the text
   'files.autoSave': 'off',
   'files.hotExit': 'off',
   'window.confirmBeforeClose': 'never',

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,13 +59,16 @@ class LineRange:
         return self.start <= end and start <= self.end
 
 
-def run_git(folder: Path, *arguments: str, timeout: float = _TIMEOUT) -> bytes | None:
+def run_git(
+    folder: Path, *arguments: str, timeout: float = _TIMEOUT, settings: Mapping[str, str] | None = None
+) -> bytes | None:
     """Run one read-only git command in a folder.
 
     Args:
         folder: where to run.
         arguments: the subcommand and its arguments.
         timeout: seconds until it is killed.
+        settings: configuration on top, by key; passed beside the arguments, since a key may hold any character.
 
     Returns:
         What it printed (bytes: paths and diffs need not be UTF-8), or None when git is absent, says no or hangs.
@@ -77,7 +81,7 @@ def run_git(folder: Path, *arguments: str, timeout: float = _TIMEOUT) -> bytes |
         done = subprocess.run(
             [program, *_SAFE_OPTIONS, *arguments],
             cwd=folder,
-            env=keep | _SAFE_ENVIRONMENT,
+            env=keep | _SAFE_ENVIRONMENT | _as_environment(settings or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,
@@ -86,6 +90,29 @@ def run_git(folder: Path, *arguments: str, timeout: float = _TIMEOUT) -> bytes |
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
+
+
+def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    entries = {"GIT_CONFIG_COUNT": str(len(settings))} if settings else {}
+    for number, (key, value) in enumerate(settings.items()):
+        entries |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return entries
+
+
+def _no_filters(folder: Path) -> dict[str, str] | None:
+    """Return the settings that make every filter of the repository do nothing; None when they are not to be had.
+
+    A filter is a program that git runs on the content of a file it compares, and the repository names it. There is no
+    option against all of them, but an empty command is none (gitattributes, "filter").
+    """
+    # `core.pager` is set above, so that there is an answer without filters too
+    answer = run_git(folder, "config", "--null", "--name-only", "--get-regexp", r"^(filter\..*|core\.pager)$")
+    if answer is None:
+        return None
+    keys = {os.fsdecode(key) for key in answer.split(b"\0") if key.startswith(b"filter.")}
+    drivers = sorted({key.removeprefix("filter.").rpartition(".")[0] for key in keys})
+    off = {"clean": "", "smudge": "", "process": "", "required": "false"}
+    return {f"filter.{driver}.{name}": value for driver in drivers for name, value in off.items()}
 
 
 def repository_root(folder: Path) -> Path | None:
@@ -144,9 +171,12 @@ def changed_ranges(folder: Path, revision: str) -> dict[str, list[LineRange]] | 
     if not commit:
         return None
     base = commit.decode("ascii").strip()
+    settings = _no_filters(folder)
+    if settings is None:
+        return None
     diff = run_git(
-        folder, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--relative", "--no-renames", "-U0", base,
-        "--", ".",
+        folder, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--relative", "--no-renames", "-U0",
+        "--ignore-submodules=all", base, "--", ".", settings=settings,
     )  # fmt: skip
     if diff is None:
         return None

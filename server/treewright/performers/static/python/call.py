@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
+from treewright.performers.static.python.compose import after_query
 from treewright.performers.static.python.evaluate import Evaluate, element, path_key
 from treewright.performers.static.python.patterns import Arguments, holds
 from treewright.performers.static.python.value import Value, constant, merge_flows, named
@@ -31,6 +32,10 @@ _MUTATORS = frozenset(
 _KEYED = frozenset(["get", "getlist", "pop", "get_all", "getone", "getall", "setdefault"])
 
 
+_KEEPS_TEXT = frozenset({"str", "sqlalchemy.text", "sqlalchemy.sql.text", "sqlalchemy.sql.expression.text"})
+"""Calls that give back the text they get, as what it was."""
+
+
 class Calls(Evaluate):
     """The call part of a function's interpreter."""
 
@@ -44,6 +49,8 @@ class Calls(Evaluate):
         for alias in names:
             self._table_rules(alias, node, arguments)
             clean = self._sinks(alias, node, arguments) or clean
+        if arguments.spread and name.rpartition(".")[2][:1].isupper():
+            self._sinks("(class)", node, arguments)
         return self.result(names, node, arguments)
 
     def arguments(self, node: ast.Call) -> Arguments:
@@ -67,6 +74,7 @@ class Calls(Evaluate):
             else:
                 found.open = True
                 found.positional.append((keyword.value, element(value)))
+                found.spread.append((keyword.value, value))
         return found
 
     def callee(self, node: ast.Call, arguments: Arguments) -> str:
@@ -112,7 +120,8 @@ class Calls(Evaluate):
             if not holds(entry.get("where", ()), arguments, self.unit.source.segment):
                 continue
             flows, composed = self._reaching(entry, arguments)
-            if not flows and not (composed and self.unit.rules[rule].opaque):
+            unknown = composed or (bool(entry.get("unknown")) and self._not_known(entry, arguments))
+            if not flows and not (unknown and self.unit.rules[rule].opaque):
                 continue
             self.sink(
                 rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides")),
@@ -121,6 +130,13 @@ class Calls(Evaluate):
             hit = True
         return hit
 
+    def _not_known(self, entry: dict[str, Any], arguments: Arguments) -> bool:
+        """Whether the argument is neither a constant nor made by a call that is known to be harmless."""
+        found = next((pair for spec in entry["args"] if (pair := arguments.get(spec)) is not None), None)
+        if found is None or found[1].is_const:
+            return False
+        return not found[1].name.endswith(("dumps()", "open()", "BytesIO()"))
+
     def _reaching(self, entry: dict[str, Any], arguments: Arguments) -> tuple[tuple[Flow, ...], bool]:
         found = [arguments.get(spec) for spec in entry.get("args", ["0"])]
         if entry.get("args") == ["*"]:
@@ -128,6 +144,8 @@ class Calls(Evaluate):
         values = [pair[1] for pair in found if pair is not None]
         if entry.get("first_item"):
             values = [value.items[0] if value.items else value for value in values]
+        if entry.get("options"):
+            values = [item for value in values for item in _options(value)]
         if entry.get("composed"):
             values = [value for value in values if value.composed or value.items is None]
         flows = merge_flows(*(value.flows for value in values)) if values else ()
@@ -159,7 +177,10 @@ class Calls(Evaluate):
             source = self.origin(alias + "()", node)
             if source is not None:
                 return self._keyed_source(source, arguments, node)
-        flows = merge_flows(arguments.receiver.flows, *(value.flows for _, value in arguments.all()))
+        given = arguments.all()
+        if name.endswith(".replace") and len(given) == 2:
+            given = given[1:]  # the text that is taken out does not come in
+        flows = merge_flows(arguments.receiver.flows, *(value.flows for _, value in given))
         self._mutate(node, arguments)
         for alias in names:
             for entry in tables.validators.find(alias):
@@ -176,7 +197,7 @@ class Calls(Evaluate):
             mark = Mark(frozenset({ALL}), node.lineno, f"`{shown(name)}` accepts only its members")
             return Value(tuple(flow._replace(marks=(*flow.marks, mark)) for flow in flows))
         target = self.unit.project_callee(name)
-        if target:
+        if target and len(given) == len(arguments.all()):
             return self._call_out(target, node, arguments)
         joined = name == "os.path.join" and bool(flows) and len(arguments.positional) > 1
         return Value(flows, name=settled(f"{name}()") if name else "", composed=joined)
@@ -230,18 +251,16 @@ class Calls(Evaluate):
         self, name: str, node: ast.Call, arguments: Arguments, flows: tuple[Flow, ...]
     ) -> Value | None:
         """String methods whose result's shape matters; None for everything else."""
+        if name in _KEEPS_TEXT and _one_const(arguments):
+            return constant(arguments.positional[0][1].const)
         if not isinstance(node.func, ast.Attribute):
-            return (
-                constant(arguments.positional[0][1].const)
-                if name == "str" and _one_const(arguments)
-                else None
-            )
+            return None
         attr, receiver = node.func.attr, arguments.receiver
         if attr == "format" and isinstance(receiver.const, str):
             if not arguments.open and all(value.is_const for _, value in arguments.all()):
                 return None
             head = receiver.const.partition("{")[0]
-            return self.unit.prefixed(Value(flows, prefix=head, composed=True), node)
+            return self.unit.prefixed(after_query(Value(flows, prefix=head, composed=True), head, node), node)
         if attr == "join" and isinstance(receiver.const, (str, bytes)):
             return Value(flows, composed=True)
         if attr in {"strip", "rstrip", "lstrip", "encode", "decode", "lower", "upper", "expandtabs"}:
@@ -287,6 +306,17 @@ class Calls(Evaluate):
                 self.add_mark(flow.label, mark)
         step = Step(node.lineno, f"`{shown(target)}` gives it back")
         return named(f"{target}()", (Flow(Label("ret", str(number)), (step,)),))
+
+
+def _options(value: Value) -> tuple[Value, ...]:
+    """The arguments of a program that it may take for options: all before `--` that have no constant beginning."""
+    found = []
+    for item in (value.items or ())[1:]:
+        if item.const in ("--", "--end-of-options"):
+            break
+        if not item.prefix:
+            found.append(item)
+    return tuple(found)
 
 
 _PATH_KEEPS = re.compile(

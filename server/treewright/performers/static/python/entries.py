@@ -166,10 +166,17 @@ def entry_of(source: Source, node: ast.FunctionDef | ast.AsyncFunctionDef, cls: 
             f"Lambda handler `{node.name}`", 3, "lambda", frozenset({"context", "_context", "_"}), decorators
         )
     if names and names[0] in {"request", "req"} and (framework or not source.library):
-        return Entry(f"view `{node.name}`", 3, framework or "django", frozenset({names[0]}), decorators)
+        return Entry(f"view `{node.name}`", 3, framework or "django", _GIVEN | {names[0]}, decorators)
     if not node.name.startswith("_"):
         return Entry(f"public function `{node.name}`", 1, "", frozenset(), decorators)
     return Entry("", 0, "", frozenset(), decorators)
+
+
+_GIVEN = frozenset(
+    ["exc", "exception", "err", "error", "e", "call_next", "next_handler", "handler", "get_response", "form", "obj", "queryset",
+     "model_admin", "response", "app", "session", "db"]
+)  # fmt: skip
+"""Further parameters of a function whose first is the request that the framework or the program fills, not the client."""
 
 
 def _method_entry(

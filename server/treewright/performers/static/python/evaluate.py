@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Place
 from treewright.performers.static.facts import Source as Origin
+from treewright.performers.static.python.compose import after_query, from_template
 from treewright.performers.static.python.value import (
     UNKNOWN,
     UNSET,
@@ -224,19 +225,37 @@ class Evaluate:
             if left.items is not None and right.items is not None:
                 return Value(flows, items=(*left.items, *right.items))
             textual = left.prefix is not None or right.prefix is not None or left.composed or right.composed
+            joint = node.left.right if isinstance(node.left, ast.BinOp) else node.left
+            if isinstance(joint, ast.Constant) and isinstance(joint.value, str):
+                flows = merge_flows(left.flows, after_query(right, joint.value, node).flows)
             return self.unit.prefixed(Value(flows, prefix=prefix, composed=textual or bool(flows)), node)
         if isinstance(node.op, ast.Mod) and isinstance(left.const, str):
-            head = left.const.partition("%")[0]
-            return self.unit.prefixed(Value(flows, prefix=head, composed=True), node)
+            return self._filled(node, left.const, left, right)
+        own = all(flow.label.kind == "field" for flow in left.flows)
+        if isinstance(node.op, ast.Mod) and left.name and own and right.flows:
+            given = from_template(Value(right.flows), node)
+            return Value(merge_flows(left.flows, given.flows), composed=True)
         if isinstance(node.op, ast.Div) and left.name:
             self.unit.on_join(self, node, left, right)
             return Value(flows, name=left.name)
         self.unit.on_operation(self, node, left, right)
         return Value(flows, name="")
 
+    def _filled(self, node: ast.BinOp, template: str, left: Value, right: Value) -> Value:
+        """`"...%s..." % values`: the values in order of their places when they are a tuple."""
+        pieces = template.split("%s")
+        flows = merge_flows(left.flows, right.flows)
+        if right.items is not None and len(pieces) == len(right.items) + 1:
+            before, groups = "", []
+            for piece, item in zip(pieces, right.items, strict=False):
+                before += piece
+                groups.append(after_query(item, before, node).flows)
+            flows = merge_flows(*groups) if groups else ()
+        return self.unit.prefixed(Value(flows, prefix=template.partition("%")[0], composed=True), node)
+
     def _joined(self, node: ast.JoinedStr) -> Value:
         flows: tuple[Flow, ...] = ()
-        prefix, open_prefix, whole = "", True, True
+        prefix, open_prefix, whole, before = "", True, True, ""
         for part in node.values:
             value = self.eval(part)
             text = value.const if value.is_const else None
@@ -246,7 +265,8 @@ class Evaluate:
                 if open_prefix and value.prefix:
                     prefix += value.prefix
                 open_prefix = whole = False
-            flows = merge_flows(flows, value.flows)
+            flows = merge_flows(flows, after_query(value, before, node).flows)
+            before += str(text) if text is not None else ""
         if whole:
             return constant(prefix)
         return self.unit.prefixed(Value(flows, prefix=prefix, composed=True), node)

@@ -63,6 +63,8 @@ class Guards(Calls):
             self._absent_host(test)
         elif isinstance(test, ast.Name):
             self._assume_bound((self.facts.name, test.id), truth)
+            if not truth:
+                self._empty(test)
 
     def _absent_host(self, test: ast.Attribute) -> None:
         """`if urlsplit(x).netloc: refuse` led away: x names no host."""
@@ -75,6 +77,17 @@ class Guards(Calls):
             self._guard(
                 self.quiet(test.value).flows, frozenset(kinds[test.attr]), test, f"its {test.attr} is empty"
             )
+
+    def _empty(self, test: ast.Name) -> None:
+        """A value that is false is empty, and an empty one carries nothing; only what the name itself holds is known."""
+        value = self.quiet(test)
+        own = tuple(
+            flow
+            for flow in value.flows
+            if (flow.label.kind == "param" and flow.label.key == test.id)
+            or (flow.label.kind == "source" and "[" in flow.label.key and len(flow.steps) <= 1)
+        )
+        self._guard(own, frozenset({ALL}), test, "it is empty here")
 
     def _assume_bound(self, key: tuple[str, str], truth: bool) -> None:
         """A name that stands for a condition; taken out meanwhile, since it may be defined by itself."""
@@ -273,6 +286,8 @@ class Guards(Calls):
         )
         resolved = any("resolved" in mark.kinds for flow in value.flows for mark in flow.marks)
         if not truth:
+            if any(text == "-" for text in fixed):
+                self._guard(value.flows, frozenset({"argument"}), test, "it does not begin with a dash")
             if any(text in {"/", "\\"} for text in fixed):
                 self._guard(value.flows, frozenset({"path:absolute"}), test, "it is not absolute")
             if any(text.startswith(("http", "//")) for text in fixed if isinstance(text, str)):

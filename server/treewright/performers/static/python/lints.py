@@ -74,5 +74,11 @@ def _add(root: Path, facts: dict[str, FileFacts], codes: dict[str, str], entry: 
     if any(known.rule == rule and known.place.line == place.line for known in file.matches):
         return
     file.matches.append(
-        Match(rule, place, f"{entry.get('code')}: {message}"[:100], facts=(("shown", message[:80]),))
+        Match(
+            rule,
+            place,
+            f"{entry.get('code')}: {message}"[:100],
+            strength=-1 if rule == "comparison-without-effect" else 0,
+            facts=(("shown", message[:80]),),
+        )
     )

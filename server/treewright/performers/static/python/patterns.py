@@ -15,7 +15,7 @@ from typing import Any
 
 from treewright.performers.static.python.value import UNKNOWN, Value
 
-_CONDITION = re.compile(r"^(-?)([\w|]+)(!=|=|~|%|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
+_CONDITION = re.compile(r"^(-?)([\w|*]+)(!=|=|~|%|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -29,10 +29,14 @@ class Arguments:
     """Whether `*args` or `**kwargs` may hold more."""
     receiver: Value = UNKNOWN
     receiver_node: ast.expr | None = None
+    spread: list[tuple[ast.expr, Value]] = field(default_factory=list)
+    """What `**mapping` brings, when its keys are not known."""
 
     def get(self, spec: str) -> tuple[ast.expr, Value] | None:
-        """Find an argument by `name`, `position` or alternatives joined by `|`; `recv` is the receiver."""
+        """Find an argument by `name`, `position` or alternatives joined by `|`; `recv` is the receiver, `**` a mapping spread out."""
         for part in spec.split("|"):
+            if part == "**":
+                return self.spread[0] if self.spread else None
             if part == "recv":
                 if self.receiver_node is not None:
                     return self.receiver_node, self.receiver

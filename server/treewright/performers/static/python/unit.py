@@ -263,6 +263,7 @@ class Unit:
         self.facts.bases[name] = [self.local_names.get(b.lstrip("~"), b.lstrip("~")) for b in bases]
         before = run.class_name
         run.class_name = name
+        self._fields(run, node, name)
         inner = run.env.copy()
         end = run.block(node.body, inner)
         run.class_name = before
@@ -271,6 +272,42 @@ class Unit:
             if "." not in key and env.vars.get(key) is not value:
                 self.class_constants[f"{name}.{key}"] = self.class_constants[f"{name}().{key}"] = value
         return name
+
+    def _fields(self, run: FunctionRun, node: ast.ClassDef, name: str) -> None:
+        """Fields that the class sets once, to a constant text or to what a known call makes: they are that everywhere."""
+        written: dict[str, list[ast.expr | None]] = {}
+        for part in ast.walk(node):
+            targets: list[ast.expr] = []
+            if isinstance(part, ast.Assign):
+                targets = part.targets
+            elif isinstance(part, (ast.AugAssign, ast.AnnAssign)):
+                targets = [part.target]
+            for target in targets:
+                if (
+                    isinstance(target, ast.Attribute)
+                    and isinstance(target.value, ast.Name)
+                    and target.value.id == "self"
+                ):
+                    value = part.value if isinstance(part, (ast.Assign, ast.AnnAssign)) else None
+                    written.setdefault(target.attr, []).append(value)
+        for attribute, values in written.items():
+            value = values[0]
+            if len(values) != 1 or value is None:
+                continue
+            known = self._field_value(run, value)
+            if known is not None:
+                self.class_constants[f"{name}.{attribute}"] = self.class_constants[
+                    f"{name}().{attribute}"
+                ] = known
+
+    def _field_value(self, run: FunctionRun, node: ast.expr) -> Value | None:
+        if isinstance(node, ast.Call):
+            made = self.source.dotted(node.func)
+            return named(f"{made}()") if made and made[0] != "~" and made not in BUILTINS else None
+        if isinstance(node, (ast.Constant, ast.BinOp)):
+            value = run.quiet(node)
+            return value if isinstance(value.const, (str, bytes)) and value.const else None
+        return None
 
     def number(self, node: ast.AST) -> int:
         """A number for a call that is the same each time it is met."""
@@ -299,10 +336,14 @@ class Unit:
         if self.quiet:
             return
         place = self.source.place(node)
-        if any(known.rule == rule and known.place == place for known in self.facts.matches):
-            return
         shown = what or self.source.segment(node).split("\n")[0][:80]
-        self.facts.matches.append(Match(rule, place, shown, safe, safe_line, strength, facts, edits, imports))
+        hit = Match(rule, place, shown, safe, safe_line, strength, facts, edits, imports)
+        for index, known in enumerate(self.facts.matches):
+            if known.rule == rule and known.place == place:
+                if known.safe and not safe:  # what one row takes for the safe form another knows better
+                    self.facts.matches[index] = hit
+                return
+        self.facts.matches.append(hit)
 
     def context(self, entry: dict[str, Any], run: Any) -> bool:
         """Conditions of a call entry about what stands around it."""

@@ -4,6 +4,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from treewright.performers.static.python.checks.numbers import short
 from treewright.performers.static.python.checks.registry import check
 
 if TYPE_CHECKING:
@@ -43,6 +44,34 @@ def _raises(body: list[ast.stmt]) -> bool:
     return any(isinstance(part, ast.Raise) for statement in body for part in ast.walk(statement))
 
 
+@check("exception-text-in-response", ast.ExceptHandler, ast.FunctionDef, ast.AsyncFunctionDef)
+def told_to_log_only(unit: "Unit", node: ast.ExceptHandler | ast.FunctionDef) -> None:
+    """A handler of a web application that logs the error and answers with a fixed text."""
+    if unit.source.library or unit.source.is_test or not unit.web:
+        return
+    if isinstance(node, ast.ExceptHandler):
+        name = node.name or ""
+    else:
+        handles = any(
+            "errorhandler" in unit.source.segment(d) or "exception_handler" in unit.source.segment(d)
+            for d in node.decorator_list
+        )
+        name = node.args.args[-1].arg if handles and node.args.args else ""
+        if not handles:
+            return
+    logged = next(
+        (p for s in node.body for p in ast.walk(s) if isinstance(p, ast.Call)
+         and re.search(r"log\w*\.(exception|error|warning)$", unit.source.segment(p.func))), None
+    )  # fmt: skip
+    answer = next((s for s in node.body if isinstance(s, ast.Return) and s.value is not None), None)
+    if logged is None or answer is None:
+        return
+    text = unit.source.segment(answer)
+    if not re.search(rf"\b({re.escape(name) or 'e'}|traceback|exc_info)\b", text):
+        unit.report("exception-text-in-response", answer, what="the response", safe="the error goes to the log, the answer is a fixed text",
+                    safe_line=logged.lineno, facts=(("source", "The error"), ("sink", "the response")))  # fmt: skip
+
+
 @check("assert-guards-access", ast.Assert)
 def asserted(unit: "Unit", node: ast.Assert) -> None:
     """An assert that decides on rights or input is gone under -O."""
@@ -69,6 +98,35 @@ def unchecked_match(unit: "Unit", node: ast.Attribute) -> None:
         )
 
 
+@check("result-of-search-unchecked", ast.Call)
+def unchecked_get(unit: "Unit", node: ast.Call) -> None:
+    """`os.environ.get("X").split()`, `TABLE.get(name).upper()`: there may be no such key."""
+    outer = node.func
+    if not isinstance(outer, ast.Attribute) or not isinstance(outer.value, ast.Call) or unit.source.is_test:
+        return
+    inner = outer.value
+    name = unit.source.dotted(inner.func)
+    table = inner.func.value if isinstance(inner.func, ast.Attribute) else None
+    known = name in {"os.environ.get", "os.getenv"} or (
+        isinstance(table, ast.Name) and inner.func.attr == "get" and _is_table(unit, table.id)  # type: ignore[attr-defined]  # an Attribute
+    )
+    if known and len(inner.args) == 1 and not inner.keywords:
+        shown = f"{unit.source.segment(inner)[:60]}.{outer.attr}"
+        unit.report("result-of-search-unchecked", node, what=name, facts=(("shown", shown),))
+
+
+def _is_table(unit: "Unit", name: str) -> bool:
+    """Whether a name of the module is bound once, to a dict display."""
+    found = [
+        part.value
+        for part in unit.source.tree.body
+        if isinstance(part, ast.Assign)
+        and isinstance(part.targets[0], ast.Name)
+        and part.targets[0].id == name
+    ]
+    return len(found) == 1 and isinstance(found[0], ast.Dict)
+
+
 @check("result-of-search-unchecked", ast.Assign)
 def unchecked_later(unit: "Unit", node: ast.Assign) -> None:
     """`m = re.match(...)`, then `m.group()` with no look at `m` between."""
@@ -88,6 +146,9 @@ def unchecked_later(unit: "Unit", node: ast.Assign) -> None:
     body = _siblings(unit, node)
     for statement in body:
         if _tests(statement, variable):
+            if not unit.source.library:
+                unit.report("result-of-search-unchecked", node, what=name, safe="the result is looked at before it is used",
+                            safe_line=statement.lineno, facts=(("shown", variable),))  # fmt: skip
             return
         used = _dereferenced(statement, variable)
         if used is not None:
@@ -152,7 +213,13 @@ def ignored(unit: "Unit", node: ast.Expr) -> None:
     name = unit.source.dotted(node.value.func)
     keywords = {k.arg for k in node.value.keywords}
     if (name == "subprocess.run" and "check" not in keywords) or name in {"subprocess.call", "os.system"}:
-        unit.report("result-ignored", node, what=name, strength=-1, facts=(("shown", name),))
+        fixed = all(
+            isinstance(p, (ast.Constant, ast.List, ast.Tuple, ast.Load))
+            for a in node.value.args
+            for p in ast.walk(a)
+        )
+        strength = 0 if short(unit) and fixed and name == "subprocess.run" and _siblings(unit, node) else -1
+        unit.report("result-ignored", node, what=name, strength=strength, facts=(("shown", name),))
     elif name.endswith((".replace", ".strip", ".lower", ".upper", ".format", ".lstrip", ".rstrip")) and name.lstrip("~") and (
         isinstance(node.value.func, ast.Attribute) and len(node.value.args) != 1
         and not name.startswith(("os.", "shutil.", "pathlib", "datetime"))

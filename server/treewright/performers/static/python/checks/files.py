@@ -350,3 +350,36 @@ def umask(unit: "Unit", node: ast.Expr) -> None:
                     what="os.umask",
                     safe="new files are not writable by others",
                 )
+
+
+@check("handle-left-open", ast.With)
+def closed_by_with(unit: "Unit", node: ast.With) -> None:
+    """`with open(path) as stream:` closes it on every way."""
+    if unit.source.library or unit.source.is_test:
+        return
+    for item in node.items:
+        if isinstance(item.context_expr, ast.Call) and unit.source.dotted(item.context_expr.func) in {
+            "open",
+            "io.open",
+        }:
+            name = unit.source.segment(item.optional_vars) if item.optional_vars is not None else "open(...)"
+            unit.report("handle-left-open", item.context_expr, what="open", safe="`with` closes it on every way",
+                        facts=(("shown", name),))  # fmt: skip
+            return
+
+
+@check("check-and-act-parted", ast.Try)
+def tried(unit: "Unit", node: ast.Try) -> None:
+    """`try: open(path) ... except FileNotFoundError`: the act itself is the check."""
+    if unit.source.library or unit.source.is_test:
+        return
+    caught = " ".join(
+        unit.source.segment(handler.type) for handler in node.handlers if handler.type is not None
+    )
+    if not re.search(r"FileNotFoundError|PermissionError|FileExistsError|OSError|IOError", caught):
+        return
+    for part in (p for statement in node.body for p in ast.walk(statement)):
+        if isinstance(part, ast.Call) and unit.source.dotted(part.func) in _ACTS:
+            unit.report("check-and-act-parted", part, what=unit.source.segment(part.func), safe="the act is tried, and its failure is handled",
+                        safe_line=node.handlers[0].lineno, facts=(("shown", unit.source.segment(part.func)), ("line", "")))  # fmt: skip
+            return

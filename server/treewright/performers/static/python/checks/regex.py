@@ -53,6 +53,9 @@ def exponential(unit: "Unit", node: ast.Call) -> None:
     why = ambiguous(found[0])
     if why:
         unit.report("pattern-takes-exponential-time", node, what=why, facts=(("shown", found[0][:80]),))
+    elif not unit.source.library and re.search(r"[+*}]", found[0]):
+        unit.report("pattern-takes-exponential-time", node, what="re", safe="no part of it matches one text in two ways",
+                    facts=(("shown", found[0][:80]),))  # fmt: skip
 
 
 @check("pattern-range-too-wide", ast.Call)

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 Check = Callable[["Unit", Any], None]
 _checks: list[tuple[str, tuple[type[ast.AST], ...], Check]] = []
-_FAMILIES: tuple[str, ...] = ("secrets", "errors", "regex", "files", "web", "logic", "running")
+_FAMILIES: tuple[str, ...] = (
+    "secrets", "errors", "regex", "files", "web", "access", "settings", "passwords", "hosts", "logic", "loops", "running",
+    "sequence", "numbers", "crypto",
+)  # fmt: skip
 
 
 def check(rule: str, *types: type[ast.AST]) -> Callable[[Check], Check]:
@@ -34,5 +37,9 @@ def run_checks(unit: "Unit") -> None:
     for rule, types, function in _checks:
         nodes = unit.source.nodes(*types)
         unit.facts.examined[rule] = unit.facts.examined.get(rule, 0) + len(nodes)
-        for node in nodes:
-            function(unit, node)
+        try:
+            for node in nodes:
+                function(unit, node)
+        except Exception as error:  # noqa: BLE001 one check's fault must not cost the audit; the record says so
+            note = f"the check {rule} failed ({type(error).__name__}: {error})"
+            unit.facts.decoding = "; ".join(filter(None, (unit.facts.decoding, note)))

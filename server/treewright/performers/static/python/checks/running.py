@@ -279,6 +279,7 @@ def root(unit: "Unit", node: ast.Call) -> None:
             and "setgid" not in scope
             and "initgroups" not in scope
             and unit.source.segment(node.args[0]) != "0"
+            and not (function is not None and "setuid" in function.name)  # a wrapper under the same name
         ):
             unit.report("rights-dropped-unchecked", node, what=name)
 
@@ -290,7 +291,10 @@ def search_path(unit: "Unit", node: ast.Call) -> None:
     if name in {"sys.path.insert", "sys.path.append"} and node.args:
         text = unit.source.segment(node.args[-1])
         if re.search(r"[\"'](/tmp|/var/tmp|\.)?[\"']$|^[\"'](/tmp|/var/tmp)|getcwd|environ|gettempdir", text):
-            unit.report("path-searched-first", node, what=name, facts=(("shown", text[:60]),))
+            strength = -1 if unit.source.library else 0
+            unit.report(
+                "path-searched-first", node, what=name, strength=strength, facts=(("shown", text[:60]),)
+            )
     elif name in {"ctypes.CDLL", "ctypes.cdll.LoadLibrary"} and node.args:
         text = unit.source.segment(node.args[0])
         if re.match(r"[\"']\.?/?(tmp/)?[\w.]+\.(so|dll)[\"']$|[\"']/tmp", text) and not text.startswith(

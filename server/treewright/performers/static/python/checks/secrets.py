@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit
 
 _NAME = re.compile(
-    r"(?i)(^|_|[a-z](?=[A-Z]))(pass(word|wd|phrase)?|pwd|secret(_?key)?|api_?key|apikey|auth_?key|access_?key|private_?key|"
+    r"(?i)(^|_|[a-z](?=[A-Z]))(pass(word|wd|phrase|code)?|pwd?|secret(_?key)?|api_?key|apikey|auth_?key|access_?key|private_?key|"
     r"encryption_?key|signing_?key|jwt_?(secret|key)|(auth|access|api|bearer|bot|refresh|github|slack)_?token|token|client_?secret|"
     r"credentials?|db_?pass|aes_?key|hmac_?key|crypto_?key|master_?key)(_?(value|str|string|bytes|hash|default|const))?\d*$"
 )
@@ -139,6 +139,9 @@ def passed(unit: "Unit", node: ast.Call) -> None:
     for keyword in node.keywords:
         if keyword.arg:
             _judge(unit, keyword.arg, keyword.value, keyword.value)
+            if _from_environment(unit, keyword.value) and _NAME.search(keyword.arg):
+                unit.report("secret-in-code", keyword.value, what=keyword.arg, safe="it is read from the environment",
+                            facts=(("shown", keyword.arg), ("env", "")))  # fmt: skip
         if keyword.arg == "auth" and isinstance(keyword.value, ast.Tuple) and len(keyword.value.elts) == 2:
             _judge(unit, "password", keyword.value.elts[1], keyword.value.elts[1])
     name = unit.source.dotted(node.func)
@@ -229,8 +232,17 @@ def logged(unit: "Unit", node: ast.Call) -> None:
                 return
             unit.report("secret-reaches-log", node, what=name.lstrip("~"), facts=(("shown", label),))
             return
+    function = unit.source.function_of(node)
+    if function is not None and not unit.source.library and "print" not in name:
+        known = [
+            a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg) and _SENSITIVE.search(a.arg)
+        ]
+        if known:
+            unit.report("secret-reaches-log", node, what=name.lstrip("~"), safe=f"the message leaves `{known[0]}` out",
+                        facts=(("shown", known[0]),))  # fmt: skip
 
 
+_DUMPS = frozenset({"json.dump", "yaml.dump", "yaml.safe_dump", "pickle.dump", "toml.dump", "marshal.dump"})
 _SENSITIVE = re.compile(
     r"(?i)(^|_)(pass(word|wd|phrase)|pwd|secret(_key)?|api_?key|(auth|access|refresh|session)_?token|private_?key|ssn|"
     r"social_security(_number)?|credit_?card(_number)?|card_?number|cvv|cc_?num(ber)?|pin_?code|client_secret)$"
@@ -246,7 +258,10 @@ def stored(unit: "Unit", node: ast.Call) -> None:
         "writerow",
         "set_cookie",
         "write_text",
+        "dump",
     }:
+        return
+    if node.func.attr == "dump" and unit.source.dotted(node.func) not in _DUMPS:
         return
     text = unit.source.segment(node)
     if unit.source.is_test or _MASK.search(text):
@@ -287,3 +302,34 @@ def kept(unit: "Unit", node: ast.Assign | ast.keyword) -> None:
         r"(?i)hash|crypt|generate|make_password", text
     ):
         unit.report("password-stored-in-clear", value, what=text[:60], facts=(("shown", text[:60]),))
+
+
+@check("password-stored-in-clear", ast.Call)
+def inserted(unit: "Unit", node: ast.Call) -> None:
+    """`execute("INSERT INTO users ...", (name, password))`, where the password is what came in."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr not in {
+        "execute",
+        "executemany",
+        "insert_one",
+        "insert",
+    }:
+        return
+    function = unit.source.function_of(node)
+    if function is None or unit.source.is_test or unit.source.library:
+        return
+    text = unit.source.segment(node)
+    if node.func.attr == "execute" and not re.search(r"(?i)insert\s+into|update\s+\w+\s+set", text):
+        return
+    for part in (p for argument in node.args for p in ast.walk(argument)):
+        if isinstance(part, ast.Name) and re.fullmatch(r"(?i)(new_?)?(password|passwd|pwd)", part.id):
+            body = unit.source.segment(function)
+            made = re.search(rf"\b{part.id}\s*=(?!=).*(hash|crypt|digest|derive|make_password)", body)
+            parent = unit.source.parent(part)
+            wrapped = isinstance(parent, ast.Call) and parent is not node
+            if made or wrapped or re.search(r"(?i)(hash|crypt)\w*\(", text):
+                line = function.lineno + body[: made.start()].count("\n") if made else node.lineno
+                unit.report("password-stored-in-clear", part, what=part.id, safe="it is hashed first", safe_line=line,
+                            facts=(("shown", part.id),))  # fmt: skip
+            else:
+                unit.report("password-stored-in-clear", part, what=part.id, facts=(("shown", part.id),))
+            return

@@ -71,12 +71,12 @@ class Excerpt:
         return "\n".join(parts)
 
     def labels(self, most: int) -> list[str]:
-        """Return the lines that can be chosen, blank and bracket-only ones left out, evenly thinned to `most`."""
+        """Return the lines that can be chosen, blank ones, brackets and headings left out, evenly thinned to `most`."""
         found = [
             self._label(span.path, number)
             for span in self.spans
             for number in range(span.start, span.end + 1)
-            if re.search(r"\w", self.documents[span.path].lines[number - 1])
+            if _says_something(span.path, self.documents[span.path].lines[number - 1])
         ]
         found = list(dict.fromkeys(found))
         if len(found) <= most:
@@ -162,6 +162,12 @@ class Excerpt:
     def _only_path(self) -> str:
         paths = {span.path for span in self.spans} or set(self.documents)
         return next(iter(paths)) if len(paths) == 1 else ""
+
+
+def _says_something(path: str, line: str) -> bool:
+    """Tell whether a line can be evidence: it has a word, and is no heading of a Markdown text."""
+    heading = path.endswith((".md", ".markdown")) and line.lstrip().startswith("#")
+    return bool(re.search(r"\w", line)) and not heading
 
 
 def _number(value: object) -> int:

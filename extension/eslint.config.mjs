@@ -28,7 +28,7 @@ export default tseslint.config(
     rules: { '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: ['test', 'suite', 'before', 'after', 'afterEach', 'beforeEach'] }] },
   },
   {
-    files: ['**/*.mjs'],
+    files: ['**/*.mjs', 'test/fixtures/**/*.js'],
     languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly' } },
   },
 );

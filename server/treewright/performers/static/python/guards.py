@@ -63,7 +63,9 @@ class Guards(Calls):
             self._absent_host(test)
         elif isinstance(test, ast.Name):
             self._assume_bound((self.facts.name, test.id), truth)
-            if not truth:
+            if truth:
+                self._guard(self.quiet(test).flows, frozenset({"divisor"}), test, "it is not zero here")
+            else:
                 self._empty(test)
 
     def _absent_host(self, test: ast.Attribute) -> None:

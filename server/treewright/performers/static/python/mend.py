@@ -8,13 +8,13 @@ from dataclasses import replace as changed_copy
 from treewright.performers.static.facts import FileFacts
 from treewright.performers.static.finding import Edit, Finding
 from treewright.performers.static.python.analyse import analyse
-from treewright.performers.static.python.fixes import bounds, calls, statements, wraps
+from treewright.performers.static.python.fixes import blocks, bounds, calls, rights, statements, values, wraps
 from treewright.performers.static.python.fixes.change import RECIPES, Change, RawEdit, apply, import_edits
-from treewright.performers.static.python.source import Fault, Source, parse
+from treewright.performers.static.python.source import FUNCTIONS, Fault, Source, parse
 
 Judge = Callable[[dict[str, FileFacts]], list[Finding]]
 """Turns facts into findings; must not mend."""
-_LOADED = (bounds, calls, statements, wraps)
+_LOADED = (bounds, calls, statements, wraps, values, blocks, rights)
 _OPEN = frozenset({"CONFIRMED", "MARGINAL"})
 _WORK = 400_000
 """Lines that proving edits may analyse in one audit beside three times the project; counted in lines, not in seconds, so that
@@ -97,7 +97,14 @@ class Mender:
                 place = source.place(node)
                 if (place.column, place.end_column) == (column, end_column):
                     found.append(node)
-        return found
+        if found:
+            return found
+        # Some findings stand at the head of a function.
+        return [
+            node
+            for node in self.nodes[path].get(line, ())
+            if isinstance(node, FUNCTIONS) and node.col_offset == column
+        ]
 
     def _applied(self, path: str, edits: list[RawEdit]) -> str | None:
         """The text after the edits, or None when they do not fit or the result does not parse."""

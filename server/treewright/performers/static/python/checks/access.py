@@ -351,7 +351,7 @@ def cells(unit: "Unit", node: ast.Call) -> None:
     if node.func.attr != "writerow" or route_of(unit, function) is None or not node.args:
         return
     text = function_text(unit, function)
-    if re.search(r"startswith\(|lstrip\(|escape|sanit|defuse|[\"']'[\"']\s*\+|=\+\-@", text):
+    if re.search(r"startswith\(|lstrip\(|escape|sanit|defuse|[\"']'[\"']\s*\+|[=+@-]{3,}", text):
         return
     row = node.args[0]
     stored = [

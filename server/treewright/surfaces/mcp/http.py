@@ -21,7 +21,7 @@ import uvicorn
 
 from treewright.store.config import load_config
 from treewright.store.durable import replace_file
-from treewright.surfaces.mcp.launch import leave_nothing
+from treewright.surfaces.mcp.launch import run_to_end
 from treewright.surfaces.mcp.office import Options
 from treewright.surfaces.mcp.server import build
 from treewright.surfaces.mcp.wire import LARGEST_MESSAGE
@@ -112,14 +112,13 @@ def serve_http(options: Options, port: int) -> int:
                 f"treewright mcp listens on http://{HOST}:{bound}{PATH}; its token is in {path}\n"
             )
             sys.stderr.flush()
-            asyncio.run(_serve(options, listener, token))
+            run_to_end(_serve(options, listener, token, path))
         finally:
             path.unlink(missing_ok=True)
-    leave_nothing(0)
     return 0
 
 
-async def _serve(options: Options, listener: socket.socket, token: str) -> None:
+async def _serve(options: Options, listener: socket.socket, token: str, path: Path) -> None:
     server, desk = build(options)
     app = Guarded(
         server.streamable_http_app(
@@ -144,4 +143,5 @@ async def _serve(options: Options, listener: socket.socket, token: str) -> None:
     try:
         await serving.serve(sockets=[listener])
     finally:
+        await asyncio.to_thread(path.unlink, missing_ok=True)
         await desk.close()

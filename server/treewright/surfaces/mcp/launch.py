@@ -1,22 +1,29 @@
 """`treewright mcp`: takes the wire, then starts the server. Imports nothing that the handshake does not need."""
 
 import argparse
+import contextlib
 import logging
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treewright.surfaces.mcp.wire import READER
 from treewright.surfaces.mcp.work import PATIENCE_S
 
 if TYPE_CHECKING:
     from treewright.surfaces.mcp.office import Options
 
-LEAVE_S = 5.0
-"""How long a thread that is still at work may hold up the end of the process; what counts was written when it happened."""
+LEAVE_S = 1.0
+"""How long threads that are still at work may hold up the end of the process; what counts was written when it happened."""
+
+
+WORKERS = 32
+"""Threads for short blocking work."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -63,8 +70,7 @@ def _serve(wire: Any, options: "Options") -> int:
         finally:
             await desk.close()
 
-    asyncio.run(main())
-    leave_nothing(0)
+    run_to_end(main())
     return 0
 
 
@@ -83,12 +89,46 @@ def _end_on_signals(serving: Any) -> None:
             loop.add_signal_handler(number, serving.cancel)
 
 
-def leave_nothing(code: int) -> None:
-    """Do not let a thread that is stuck keep the process."""
+def run_to_end(work: Any) -> None:
+    """Run a server's coroutine on a loop of its own, and leave nothing running: no thread, no process.
+
+    Not `asyncio.run`, which would wait for worker threads: one that still computes must not hold up the end.
+    """
+    import asyncio
+    from concurrent.futures import ThreadPoolExecutor
+
+    loop = asyncio.new_event_loop()
+    workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="work")
+    loop.set_default_executor(workers)
+    asyncio.set_event_loop(loop)
+    code = 1
+    try:
+        loop.run_until_complete(work)
+        code = 0
+    finally:
+        workers.shutdown(wait=False, cancel_futures=True)
+        asyncio.set_event_loop(None)
+        _end_children()
+        _end_threads(code)
+    loop.close()
+
+
+def _end_children() -> None:
+    """End processes of ours that are still at work: analysers of an audit that was stopped."""
+    import psutil
+
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
+
+
+def _end_threads(code: int) -> None:
+    """Do not let a thread that is stuck keep the process. The interpreter would wait for workers of any pool, daemons too."""
     sys.stderr.flush()
+    end = time.monotonic() + LEAVE_S
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(timeout=LEAVE_S)
+        if thread is not threading.current_thread() and thread.name != READER:
+            thread.join(timeout=max(0.0, end - time.monotonic()))
             if thread.is_alive():
                 os._exit(code)
 

@@ -1,5 +1,6 @@
 """Wiring: which method of the protocol is answered by which function. Nothing of an engine is imported for it."""
 
+import asyncio
 import json
 import logging
 from dataclasses import replace
@@ -13,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 from treewright import __version__
 from treewright.errors import TreewrightError
 from treewright.surfaces.mcp.asking import Asking, InputNeeded
-from treewright.surfaces.mcp.calls import answer
+from treewright.surfaces.mcp.calls import answer, function_of
 from treewright.surfaces.mcp.cards import Card, all_cards, choose
 from treewright.surfaces.mcp.following import Following
 from treewright.surfaces.mcp.front import introduction
@@ -35,6 +36,7 @@ class Desk:
         self.bus = InMemorySubscriptionBus()
         self.following = Following(self.office, self.bus)
         self._cards: dict[str, Card] | None = None
+        self._warming: asyncio.Future[None] | None = None
 
     async def cards(self) -> dict[str, Card]:
         """Return the tools that this server offers."""
@@ -54,8 +56,17 @@ class Desk:
             return False
 
     async def list_tools(self, ctx: Ctx, params: Any) -> types.ListToolsResult:  # noqa: ARG002 - the SDK's signature
-        """List the tools, the essential ones first."""
+        """List the tools, the essential ones first; what answers them is loaded meanwhile, since they will be called."""
+        self._warm_up()
         return types.ListToolsResult(tools=[_tool(card) for card in (await self.cards()).values()])
+
+    def _warm_up(self) -> None:
+        if self._warming is None:
+            self._warming = asyncio.ensure_future(self._load())
+
+    async def _load(self) -> None:
+        for card in list((await self.cards()).values()):
+            await asyncio.to_thread(function_of, card)
 
     async def call_tool(
         self, ctx: Ctx, params: types.CallToolRequestParams
@@ -145,6 +156,8 @@ class Desk:
 
     async def close(self) -> None:
         """End what is at work."""
+        if self._warming is not None:
+            self._warming.cancel()
         await self.following.close()
         await self.office.close()
 

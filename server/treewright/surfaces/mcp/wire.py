@@ -18,6 +18,8 @@ logger = logging.getLogger(__name__)
 
 LARGEST_MESSAGE = 16 * 1024 * 1024 + 256 * 1024
 """Bytes of the largest line taken: an argument of 16 MiB and what stands around it (contract: surfaces, 4)."""
+READER = "wire"
+"""Name of the thread that reads; it may wait for a client for ever and is left behind."""
 _LAST_WORDS_S = 2.0
 """How long answers that are on their way may take when the session ends."""
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
@@ -121,7 +123,7 @@ class Wire:
         self._kept: list[Line | bool] = []
         self._take: Callable[[Line | bool], None] | None = None
         self.closed = False
-        threading.Thread(target=self._read, name="wire", daemon=True).start()
+        threading.Thread(target=self._read, name=READER, daemon=True).start()
 
     def attach(self, take: Callable[[Line | bool], None]) -> None:
         """Have each line handed to `take`, in the reading thread; False stands for the end."""

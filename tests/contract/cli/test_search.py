@@ -237,3 +237,20 @@ def test_after_kill_9_what_was_answered_is_not_paid_for_twice(
         ]
         assert events[0] == "search_started"
         assert events[-1] == "search_concluded"
+
+
+@pytest.mark.requirement("search:fix:verified")
+def test_a_verified_fix_of_a_finding_is_found_from_the_terminal(flawed: Path, treewright: Command) -> None:
+    audit = treewright("audit", ".", "--format", "json", "-q", cwd=flawed)
+    run = audit.json()["run"]
+    tree = json.loads(next((flawed / ".treewright").glob("*/*/tree.json")).read_text(encoding="utf-8"))
+    node = next(
+        one["id"] for one in tree["tree"] if one["verdict"] == "CONFIRMED" and "SQL" in one["statement"]
+    )
+    ran = treewright("search", "--finding", f"{run}/{node}", "--format", "json", "-q", cwd=flawed)
+    assert ran.code == 0, ran.err + ran.out
+    found = ran.json()
+    assert found["verified"] is True
+    assert "WHERE name = ?" in found["chosen"]["code"]
+    assert "WHERE name = '{name}'" in (flawed / "app.py").read_text(encoding="utf-8")
+    assert treewright("search", "app.py", "--finding", f"{run}/{node}", cwd=flawed).code == 2

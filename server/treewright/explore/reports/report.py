@@ -61,6 +61,8 @@ def _status(tree: Tree, preset: Preset) -> str:
 
 def _caps(tree: Tree) -> str:
     given = {k: v for k, v in tree.caps.model_dump().items() if v is not None}
+    if tree.started and tree.started.performer == "static":
+        given.pop("spend_usd", None)  # nothing is called that costs
     return ", ".join(f"{name} {value}" for name, value in given.items()) or "none"
 
 
@@ -77,7 +79,9 @@ def first_action(preset: Preset, fields: dict[str, FieldValue]) -> str:
 def _top(tree: Tree, preset: Preset, bodies: Bodies) -> str:
     best = ranked(preset, standing(tree, Role.ADVANCES))
     lines = [f"## Top {preset.subject_label}s", ""]
-    if not best:
+    if best:
+        lines += ["The figure in brackets is the sum of the five scores, at most 15.", ""]
+    else:
         lines.append(f"No {preset.subject_label} is {preset.label(Role.ADVANCES)}.")
     for node in best[:TOP]:
         record = node_record(preset, bodies, node)
@@ -92,7 +96,9 @@ def _top(tree: Tree, preset: Preset, bodies: Bodies) -> str:
 
 def _listed(title: str, nodes: list[Node]) -> list[str]:
     lines = ["", f"### {title}: {len(nodes)}", ""]
-    lines += [f"- {n.id} ({n.total}) {one_line(n.statement)}" for n in nodes[:LISTED]]
+    for n in nodes[:LISTED]:
+        why = f" — {one_line(n.reasons[-1])}" if len(n.reasons) > 1 else ""
+        lines.append(f"- {n.id} ({n.total}) {one_line(n.statement)}{why}")
     if len(nodes) > LISTED:
         lines.append(f"- and {len(nodes) - LISTED} more in tree.md")
     return lines if nodes else []
@@ -115,6 +121,12 @@ def _figures(tree: Tree, preset: Preset) -> str:
         "| --- | --- |",
     ]
     lines += [f"| {preset.label(role)} | {sum(1 for n in counted if n.role is role)} |" for role in Role]
+    aside = {
+        "merged": merged,
+        "superseded": sum(1 for n in tree.descendants() if n.superseded_by),
+        "unresolved": sum(1 for n in tree.descendants() if n.unresolved),
+    }
+    lines += [f"| {name} | {count} |" for name, count in aside.items() if count]
     lines += _listed(preset.label(Role.KEPT), ranked(preset, standing(tree, Role.KEPT)))
     lines += _listed(preset.label(Role.PRUNED), ranked(preset, standing(tree, Role.PRUNED)))
     return "\n".join(lines) + "\n\n"
@@ -129,7 +141,11 @@ def _rounds(tree: Tree) -> str:
 def _conditions(tree: Tree) -> str:
     lines = ["## Conditions", "", "| | condition | met | figures |", "| --- | --- | --- | --- |"]
     for state in conditions(tree):
-        figures = ", ".join(f"{k} {v}" for k, v in state.figures.items() if v not in ([], "", None))
+        figures = ", ".join(
+            f"{k} {v}" for k, v in state.figures.items() if v not in ([], "", None, False, True)
+        )
+        if state.figures.get("frontier_empty"):
+            figures += "; met because nothing is left to expand"
         lines.append(
             f"| {state.number} | {state.name} | {'yes' if state.met else 'no'} | {one_line(figures)} |"
         )

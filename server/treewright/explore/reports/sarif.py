@@ -20,6 +20,8 @@ from treewright.tree.run import Role
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 BASE = "WORKSPACE"
+SPEAKS_OF_ANOTHER = "worst"
+"""Fact of a node that speaks about a finding which has a node of its own: no second result for it."""
 SECURITY_SEVERITY = ("1.0", "4.0", "6.5", "9.0")
 """CVSS-like figure by severity score 0 to 3, as code scanning sorts by it."""
 
@@ -44,7 +46,8 @@ def sarif(
         raise RequestError(
             "not_code", f"SARIF holds findings in code; {preset.name} has none.", "Use --format json instead."
         )
-    records = [node_record(preset, bodies, node) for node in ranked(preset, list(_reported(tree)))]
+    found = (node_record(preset, bodies, node) for node in ranked(preset, list(_reported(tree))))
+    records = [record for record in found if not record.facts.get(SPEAKS_OF_ANOTHER)]
     results = [_result(preset, record, accepted or {}) for record in records]
     rules = {rule["id"]: rule for rule in (_rule(preset, record) for record in records)}
     started = tree.started
@@ -62,6 +65,7 @@ def sarif(
                 },
                 "automationDetails": {"id": f"treewright/{preset.name}/"},
                 "columnKind": "utf16CodeUnits",
+                "originalUriBaseIds": {BASE: {"description": {"text": "The folder that was audited in."}}},
                 "properties": {
                     "status": tree.status.value,
                     "run": started.run if started else "",

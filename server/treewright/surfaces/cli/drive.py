@@ -68,7 +68,8 @@ def _print(outcome: Outcome, summary: dict[str, object]) -> None:
         status += f" ({outcome.reason})"
     verdicts = summary["verdicts"]
     assert isinstance(verdicts, dict)
-    counts = ", ".join(f"{count} {label}" for label, count in verdicts.items() if count)
+    aside = {name: summary[name] for name in ("merged", "superseded", "unresolved")}
+    counts = ", ".join(f"{count} {label}" for label, count in [*verdicts.items(), *aside.items()] if count)
     say(f"{status}: {summary['nodes']} nodes" + (f", {counts}" if counts else ""))
     citations = summary["citations"]
     assert isinstance(citations, dict)

@@ -19,7 +19,8 @@ const STATES: Readonly<Record<string, Look>> = {
   unresolved: { icon: 'question', color: 'treewright.blocked' },
 };
 
-const DONE = new Set(['CONVERGED', 'EARLY_STOP', 'complete', 'completed', 'finished']);
+/** Statuses that nothing can go on from. */
+const DONE = new Set(['CONVERGED', 'EARLY_STOP']);
 
 function icon(look: Look): vscode.ThemeIcon {
   return new vscode.ThemeIcon(look.icon, new vscode.ThemeColor(look.color));
@@ -30,9 +31,9 @@ export function stateIcon(state: string): vscode.ThemeIcon {
 }
 
 /** What can be done with a run: it grows (here or elsewhere), it can be gone on with, or it is done. */
-export function runPhase(row: Pick<RunRow, 'status' | 'drivenHere' | 'drivenBy'>): 'growing' | 'stopped' | 'done' {
+export function runPhase(row: Pick<RunRow, 'kind' | 'status' | 'drivenHere' | 'drivenBy'>): 'growing' | 'stopped' | 'done' {
   if (row.drivenHere || row.drivenBy) return 'growing';
-  return DONE.has(row.status) ? 'done' : 'stopped';
+  return DONE.has(row.status) || row.kind !== 'exploration' ? 'done' : 'stopped'; // the others are gone on with in a terminal
 }
 
 export function runIcon(row: RunRow): vscode.ThemeIcon {
@@ -58,9 +59,11 @@ export function stateName(state: string): string {
   }
 }
 
-export function statusName(row: Pick<RunRow, 'status' | 'drivenHere' | 'drivenBy'>): string {
+export function statusName(row: Pick<RunRow, 'kind' | 'status' | 'drivenHere' | 'drivenBy'>): string {
   if (runPhase(row) === 'growing') return vscode.l10n.t('growing');
-  switch (row.status) {
+  switch (row.status.toUpperCase()) {
+    case 'VERIFIED': return vscode.l10n.t('verified');
+    case 'BEST_SO_FAR': return vscode.l10n.t('best so far');
     case 'PAUSED': return vscode.l10n.t('paused');
     case 'STOPPED': return vscode.l10n.t('stopped');
     case 'SPEND_CAP_REACHED': return vscode.l10n.t('spend cap reached');

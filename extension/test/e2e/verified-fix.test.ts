@@ -45,3 +45,13 @@ test('a patch that passes every test is shown as a difference and applied when t
   const script = 'import sys; sys.path.insert(0, "."); sys.path.insert(0, "tests"); import test_figures as t; [getattr(t, n)() for n in dir(t) if n.startswith("test_")]';
   execFileSync(fixture.python(), ['-c', script], { cwd: server.workspace });
 });
+
+test('the search is listed with the runs and opens as a document', requirement('extension:trees:searches'), async () => {
+  const { bench } = at;
+  await bench.closeToasts();
+  await bench.row(bench.tree('Trees'), 'verified').click();
+  const document = bench.editor('/report.md');
+  await document.waitFor();
+  await eventually(async () => (await bench.text(document)).includes('largest'), 'the report');
+  await bench.shot('search-report');
+});

@@ -130,15 +130,15 @@ def _manifest(path: Path) -> bool | None:
         found = None if isinstance(data, Unreadable) else json.loads(data)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
-        return None
+    if not isinstance(found, dict) or not found.get("name"):
+        return None  # a file that only says `"type": "module"` names no package
     scripts = found.get("scripts")
     started = isinstance(scripts, dict) and "start" in scripts
     shipped = any(
         key in found for key in ("module", "exports", "bin", "types", "typings", "files", "publishConfig")
     )
     offered = shipped or ("main" in found and not started)
-    return bool(offered and found.get("name") and not found.get("private"))
+    return bool(offered and not found.get("private"))
 
 
 def audit(target: Path, cache: FactsCache | None = None, workers: int | None = None) -> Audit:

@@ -1,5 +1,6 @@
 """The root of a code audit, filled in from the facts of its files."""
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -10,6 +11,7 @@ from treewright.performers.static.audit import Sources
 from treewright.performers.static.body import Located
 from treewright.performers.static.facts import FileFacts, FunctionFacts
 from treewright.performers.static.finding import Audit, Quote
+from treewright.performers.static.languages import NAMES
 from treewright.tree.body import FieldValue
 from treewright.tree.citation import Citation
 from treewright.workspace.decode import Unreadable, read_source
@@ -28,9 +30,10 @@ def ground(sources: Sources, facts: dict[str, FileFacts], audit: Audit, at: Loca
     packaged = any(sources.libraries.values())
     kind = "a package that other code imports" if packaged else "a program or a set of scripts"
     name = sources.root.name
+    spoken = languages(facts)
     fields: dict[str, FieldValue] = {
         "target_summary": (
-            f"`{name}` is {kind} in Python: `{audit.files}` files, `{audit.lines}` lines, `{tests}` of the files are tests."
+            f"`{name}` is {kind} in {spoken}: `{audit.files}` files, `{audit.lines}` lines, `{tests}` of the files are tests."
         ),
         "entry_points": [text for text, _ in entries]
         or ["No entry point is declared; its public functions are called by other code."],
@@ -45,13 +48,20 @@ def ground(sources: Sources, facts: dict[str, FileFacts], audit: Audit, at: Loca
     unread = [{"path": at.path(path), "reason": reason} for path, reason in audit.not_read]
     decoded = [f"{at.path(file.path)} ({file.decoding})" for file in facts.values() if file.decoding]
     return GroundResult(
-        statement=f"Python code of {name}: {audit.files} files, {audit.lines} lines.",
+        statement=f"{spoken} code of {name}: {audit.files} files, {audit.lines} lines.",
         fields=fields,
         citations=[*citations, *package_citations],
         read=[at.path(path) for path in sources.texts],
         unread=unread,
         facts={"files": audit.files, "lines": audit.lines, "decoded": decoded},
     )
+
+
+def languages(facts: dict[str, FileFacts]) -> str:
+    """Return the languages that were read, the one with most files first: `Python and JavaScript`."""
+    counts = Counter(NAMES.get(file.language, file.language) for file in facts.values())
+    names = [name for name, _ in counts.most_common()]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]])) or "source"
 
 
 def quote(sources: Sources, path: str, line: int) -> Quote:
@@ -123,7 +133,28 @@ def _packages(root: Path, at: Located) -> tuple[list[str], list[Citation]]:
                 citations.append(at.citation(Quote(path.name, number, number, line), "external_dependencies"))
     if not texts:
         texts, citations = _declared(root, at)
+    for text, citation in _installed(root, at)[: max(MOST - len(texts), 0)]:
+        texts.append(text)
+        citations.append(citation)
     return texts, citations
+
+
+def _installed(root: Path, at: Located) -> list[tuple[str, Citation]]:
+    """Return what package.json declares, with the line that declares each."""
+    path = root / "package.json"
+    rows = _lines(path)
+    try:
+        table = json.loads("\n".join(line for _, line in rows))
+    except ValueError:
+        return []
+    wanted = table.get("dependencies") if isinstance(table, dict) else None
+    found = []
+    for name, version in wanted.items() if isinstance(wanted, dict) else ():
+        place = next(((n, line) for n, line in rows if f'"{name}"' in line), None)
+        if place is not None:
+            cited = Quote(path.name, place[0], place[0], place[1])
+            found.append((f"`{name}` {version}", at.citation(cited, "external_dependencies")))
+    return found
 
 
 def _declared(root: Path, at: Located) -> tuple[list[str], list[Citation]]:

@@ -41,4 +41,10 @@ def analyse(path: str, text: str, digest: str, library: bool) -> FileFacts:
         run_checks(unit)
     except RecursionError:
         facts.fault, facts.fault_line = "an expression in it is nested too deeply to follow", 1
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as fault:
+        # Syntax that the interpreter was not made for must not end the audit of the other files; it is reported.
+        facts.fault, facts.fault_line = (
+            f"the analysis of it broke off ({type(fault).__name__}: {fault})"[:200],
+            1,
+        )
     return facts

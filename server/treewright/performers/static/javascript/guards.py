@@ -36,6 +36,7 @@ _LACKS = {
     "://": ("redirect:host",),
     "__proto__": ("proto",),
 }
+_MEMBERSHIP = frozenset({"includes", "has", "hasOwnProperty", "some", "hasOwn", "call"})
 _PROTO = frozenset({"__proto__", "constructor", "prototype"})
 
 
@@ -199,7 +200,7 @@ class Guards(Calls):
         arguments, name = self.arguments_quiet(test)
         last = name.rpartition(".")[2]
         first = arguments.positional[0][1] if arguments.positional else None
-        if last in {"includes", "has", "hasOwnProperty", "some", "hasOwn", "call"}:
+        if last in _MEMBERSHIP and arguments.receiver_node is not None:
             self._inclusion(test, test, truth)
         elif last == "startsWith" and first is not None:
             self._prefix_guard(test, arguments.receiver, first, truth)
@@ -238,8 +239,10 @@ class Guards(Calls):
                 arguments.positional[1][1],
                 arguments.positional[1][0],
             )
+            shown_node = arguments.positional[0][0]
         elif arguments.positional:
             container, (node, value) = arguments.receiver, arguments.positional[0]
+            shown_node = arguments.receiver_node
         else:
             return
         if container.flows and value.is_const:
@@ -256,9 +259,7 @@ class Guards(Calls):
         if isinstance(container.const, str) or not value.flows:
             return
         kinds = _PART_KINDS[self._part_of(cast("Node", node), value)]
-        self._guard(
-            value.flows, kinds, test, f"it is one of `{_short(cast('Node', arguments.receiver_node))}`"
-        )
+        self._guard(value.flows, kinds, test, f"it is one of `{_short(cast('Node', shown_node))}`")
 
     def _absent_keys(self, test: Node, container: Value, value: Value) -> None:
         names = {item.const for item in container.items or ()}

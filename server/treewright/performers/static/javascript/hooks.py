@@ -83,7 +83,8 @@ def on_assign(unit: "Unit", run: Any, target: Node, value: Value, node: Node, so
             if value.flows and not (entry.get("plain_page") and run.env.vars.get("~res!plain")):
                 run.sink(rule, node, name.lstrip("~?"), run.effective(value.flows))
         else:
-            unit.report(rule, node, what=target.text, facts=(("shown", target.text),))
+            strength = -1 if unit.source.library else 0  # in a package the option is its caller's
+            unit.report(rule, node, what=target.text, strength=strength, facts=(("shown", target.text),))
 
 
 def _target(run: Any, target: Node) -> str:

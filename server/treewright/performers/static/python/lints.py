@@ -30,7 +30,9 @@ def add_lints(root: Path, facts: dict[str, FileFacts]) -> bool:
     """
     program = ruff_program()
     paths = [
-        path for path, file in facts.items() if not file.fault and not file.is_test and not file.decoding
+        path
+        for path, file in facts.items()
+        if file.language == "python" and not (file.fault or file.is_test or file.decoding)
     ]
     if program is None or not paths:
         return False

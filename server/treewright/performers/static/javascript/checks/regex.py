@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 _HOST_LIKE = re.compile(r"(?<!\\)\b[\w-]+(?<!\\)\.(com|org|net|io|edu|gov|example|local|co|dev|app)\b")
 
 
+_ONE = r"(?:\\.|\[(?:[^\]\\]|\\.)*\]|[^()|\[\\])"
+_SINGLES = re.compile(rf"\((?:\?:)?{_ONE}(?:\|{_ONE})+\)[*+]")
+"""A repeated choice of single characters: only then does an equal beginning make it ambiguous."""
+
+
 @check("pattern-takes-exponential-time", "regex", "new_expression", "call_expression")
 def patterns(unit: "Unit", node: Node) -> None:
     """Look at each pattern literal, and at constant texts given to `RegExp`."""
@@ -21,6 +26,8 @@ def patterns(unit: "Unit", node: Node) -> None:
         return
     shown = (("shown", pattern[:80]),)
     why = ambiguous(as_python(pattern))
+    if "alike" in why and not _SINGLES.search(pattern):
+        why = ""
     if why and not _harmless(node):
         unit.report("pattern-takes-exponential-time", node, what=why, facts=shown)
     if re.search(r"\[[^\]]*(A-z|a-Z|0-z)[^\]]*\]", pattern):

@@ -36,7 +36,7 @@ def merges(unit: "Unit", node: Node) -> None:
     if not name or unit.source.is_test or len(parameters(node)) < 2:
         return
     text = node.text
-    if not _KEYS.search(text) or not re.search(rf"\b{re.escape(name)}\(\s*[\w.]+\[", text):
+    if not _KEYS.search(text) or not _recurses(name, text):
         return
     writes = re.search(r"(\w+)\[(\w+)\]\s*=(?!=)", text)
     if writes is None or writes.group(1) not in {parameter_target(p).text for p in parameters(node)}:
@@ -47,6 +47,12 @@ def merges(unit: "Unit", node: Node) -> None:
         unit.report("merge-reaches-prototype", place, what=name, safe="keys that lead to the prototype are refused", safe_line=refused)  # fmt: skip
     else:
         unit.report("merge-reaches-prototype", place, what=name)
+
+
+def _recurses(name: str, text: str) -> bool:
+    """`merge(target[key], source[key])`: two different objects go down together."""
+    found = re.search(rf"\b{re.escape(name)}\(\s*([\w.]+)\[[^,]*,\s*([\w.]+)(\[|,|\))", text)
+    return found is not None and found.group(1) != found.group(2)
 
 
 def _given_name(node: Node) -> str:

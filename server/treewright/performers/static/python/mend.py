@@ -43,6 +43,9 @@ class Mender:
         self.together: Counter[tuple[str, str]] | None = None
         self.size = sum(file.lines for file in facts.values())
         self.work = _WORK + 3 * self.size
+        self.imported = frozenset(
+            name.partition(".")[0] for file in facts.values() for _, name, _ in file.imports
+        )
         self.nodes: dict[str, dict[int, list[ast.AST]]] = {}
 
     def mend(self, finding: Finding, given: Change | None) -> None:
@@ -67,7 +70,9 @@ class Mender:
 
     def _source(self, path: str) -> Source | Fault:
         if path not in self.parsed:
-            self.parsed[path] = parse(path, self.facts[path].module, self.texts[path])
+            found = self.parsed[path] = parse(path, self.facts[path].module, self.texts[path])
+            if isinstance(found, Source):
+                found.drivers = self.imported
         return self.parsed[path]
 
     def _candidates(self, source: Source, finding: Finding, given: Change | None) -> Iterator[Change]:

@@ -44,6 +44,8 @@ class Source:
     old: bool = False
     """Whether it was read as Python 2."""
     imports: dict[str, str] = field(default_factory=dict)
+    drivers: frozenset[str] = frozenset()
+    """First names of everything the project imports, where they are known; tells the database in use."""
     import_lines: dict[str, int] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     by_type: dict[type[ast.AST], list[ast.AST]] = field(default_factory=dict)

@@ -242,6 +242,29 @@ _VALUE_PLACE = re.compile(
 )
 
 
+_STATEMENT = re.compile(r"(?i)^\s*(select|insert|update|delete|replace|with)\b")
+_OTHER_DRIVERS = ("psycopg", "psycopg2", "pymysql", "MySQLdb", "mysql", "asyncpg", "pymssql")
+
+
+def _placeholder(source: Source) -> str:
+    """Return the placeholder of the database in use: as other statements of the file have it, else by the driver.
+
+    The driver is what the file imports, else what the project imports.
+    """
+    statements = [
+        node.value
+        for node in source.parents
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _STATEMENT.match(node.value)
+    ]
+    for mark in ("?", "%s"):
+        if any(mark in text for text in statements):
+            return mark
+    drivers = {name.partition(".")[0] for name in source.imports.values()}
+    if not drivers & {"sqlite3", *_OTHER_DRIVERS}:
+        drivers = set(source.drivers)
+    return "?" if "sqlite3" in drivers and not drivers & set(_OTHER_DRIVERS) else "%s"
+
+
 @recipe("sql-text-built-from-input")
 def bind_parameters(source: Source, node: ast.AST) -> Change | None:
     """`execute(f"... = '{x}'")` becomes `execute("... = ?", (x,))`."""
@@ -251,7 +274,7 @@ def bind_parameters(source: Source, node: ast.AST) -> Change | None:
     pieces = _pieces(source, target) if target is not None else None
     if pieces is None or target is None:
         return None
-    mark = "?" if any(name.startswith("sqlite3") for name in source.imports.values()) else "%s"
+    mark = _placeholder(source)
     text, values = _bound(source, pieces, mark)
     if text is None or not values:
         return None

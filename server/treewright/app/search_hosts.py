@@ -16,6 +16,7 @@ from treewright.kernels.host import choose_host
 from treewright.kernels.limits import Limits
 from treewright.kernels.screen import ForkScreener
 from treewright.kernels.trace import BranchTrace, Ending
+from treewright.kernels.warm import can_fork
 from treewright.search.checks import Check, CheckKind, Observation, Plan
 from treewright.search.ports import BranchOutcome, Trace
 from treewright.search.repair import verdicts_of
@@ -213,8 +214,7 @@ class SearchHosts:
             update={"checks": tuple(one for one in kept.checks if one.kind is CheckKind.PYTEST)}
         )
         if quick.checks or not by_pytest.checks:
-            texts = [absolute_imports(program, self._package) for program in programs]
-            traces: list[Trace] = [_plain(one) for one in self._forks().screen(texts, quick)]
+            traces = self._screen_quickly(programs, quick)
         else:
             traces = [Trace(outcome=BranchOutcome.FINISHED) for _ in programs]
         if by_pytest.checks:
@@ -225,6 +225,13 @@ class SearchHosts:
             _with(trace, [self._look(program, check) for check in apart])
             for program, trace in zip(programs, traces, strict=True)
         ]
+
+    def _screen_quickly(self, programs: Sequence[str], plan: Plan) -> list[Trace]:
+        if not can_fork():
+            with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+                return list(pool.map(lambda program: self._once(program, plan), programs))
+        texts = [absolute_imports(program, self._package) for program in programs]
+        return [_plain(one) for one in self._forks().screen(texts, plan)]
 
     def _pytest_where_passed(
         self, programs: Sequence[str], quick: Plan, by_pytest: Plan, traces: list[Trace]

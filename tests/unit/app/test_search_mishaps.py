@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.unit.app.paid_endpoint import CALL_USD, paid_endpoint
-from treewright.app import searches
+from treewright.app import search_hosts, searches
 from treewright.app.context import Context
 from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_request import SearchRequest, SearchResumeRequest
@@ -164,3 +166,40 @@ def test_a_program_is_laid_out_as_its_package_has_it(tmp_path: Path) -> None:
     }
     assert layout.files["shop/b.py"] == "X = 1\n"
     assert "solution.py" in layout.files["shop/core/a.py"]
+
+
+@pytest.mark.requirement("search:app:pytest-missing")
+def test_an_interpreter_without_pytest_is_a_named_error(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / ".venv")], check=True)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "p"\nversion = "0"\n', encoding="utf-8")
+    (tmp_path / "near.py").write_text(NEAR, encoding="utf-8")
+    (tmp_path / "test_near.py").write_text(
+        "import pytest\nfrom near import f\n\n\n@pytest.fixture\ndef two():\n    return 2\n\n\n"
+        "def test_it(two):\n    assert f(two) == 4\n",
+        encoding="utf-8",
+    )
+    request = SearchRequest(base=str(tmp_path), file="near.py", function="f", check_files=("test_near.py",))
+    searching = searches.start(Context("cli"), request)
+    with pytest.raises(KernelError) as raised:
+        asyncio.run(searching.drive())
+    assert raised.value.code == "search_pytest_missing"
+    assert "-m pip install pytest" in raised.value.hint
+    assert Treewright("cli").look(searching.run).summary()["status"] == "paused"
+
+
+@pytest.mark.requirement("search:app:no-forks")
+def test_where_forking_is_not_to_be_had_edits_are_screened_in_kernels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_hosts, "can_fork", lambda: False)
+    (tmp_path / "near.py").write_text("def f(n):\n    return n\n", encoding="utf-8")
+    outcome = search(
+        SearchRequest(
+            base=str(tmp_path),
+            file="near.py",
+            function="f",
+            check_texts=("assert f(0) == 1\nassert f(2) == 3\n",),
+            mutate_seconds=20.0,
+        )
+    )
+    assert outcome.status == "verified", outcome.report

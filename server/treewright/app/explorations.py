@@ -171,7 +171,13 @@ class Growing:
         try:
             if self.writer.ahead:
                 return []  # the disk refused what the tree holds: nothing may be shown that is not kept
-            outputs = write_outputs(self.folder, self.writer.tree, self.loaded.materials.preset, self.writer)
+            outputs = write_outputs(
+                self.folder,
+                self.writer.tree,
+                self.loaded.materials.preset,
+                self.writer,
+                self.configuration.root.decisions,
+            )
             self.writer.save_snapshot()
             self._index()
             return outputs

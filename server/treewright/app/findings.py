@@ -13,19 +13,19 @@ from pathlib import Path, PurePosixPath
 
 from treewright.app.context import Context
 from treewright.app.runs import RunView, list_runs
+from treewright.app.standing import SHOWN_ROLES, position_of
 from treewright.errors import PresetError, RunError, StoreError
-from treewright.explore.reports.record import NodeRecord, node_record
+from treewright.explore.reports.record import node_record
 from treewright.explore.reports.sarif import rule_id
 from treewright.explore.rules.text import as_text
 from treewright.store.decisions import Decisions, FindingKey, finding_key
 from treewright.store.index import IndexEntry
 from treewright.store.run_folder import JOURNAL
 from treewright.tree import event as e
-from treewright.tree.citation import CheckedCitation, Citation, Edit
+from treewright.tree.citation import Citation, Edit
 from treewright.tree.node import Node, Phase
 from treewright.tree.run import Role, Status
 
-SHOWN_ROLES = (Role.ADVANCES, Role.KEPT)
 SPEAKING = frozenset(
     {Status.CONVERGED, Status.WIDTH_CAP_REACHED, Status.DEPTH_CAP_REACHED, Status.ROUNDS_EXHAUSTED}
 )
@@ -220,7 +220,7 @@ def _finding(view: RunView, node: Node, workspace: Path) -> Finding | None:
     """Return a node as a finding, or None when no citation of it says for certain where it is."""
     preset = view.preset
     record = node_record(preset, view.reader, node)
-    position = _position(record, preset.parts.position or "")
+    position = position_of(record, preset.parts.position or "")
     if position is None:
         return None
     others = [
@@ -256,17 +256,6 @@ def _finding(view: RunView, node: Node, workspace: Path) -> Finding | None:
     )
 
 
-def _position(record: NodeRecord, field_name: str) -> Citation | None:
-    holding: list[CheckedCitation] = [
-        c
-        for c in record.citations
-        if c.citation.kind == "file" and c.state.holds and c.citation.start and c.citation.quote.strip()
-    ]
-    own = [c for c in holding if c.citation.field == field_name]
-    chosen = own or [c for c in holding if record.node.position.startswith(c.citation.path)] or holding
-    return chosen[0].citation if chosen else None
-
-
 def _without_place(statement: str, position: Citation) -> str:
     """Return a statement without the line number at its end: it grows old with the first edit, the marked place does not."""
     return re.sub(rf"\s*\({re.escape(position.path)}:\d+(?:-\d+)?\)\Z", "", statement) or statement
@@ -291,7 +280,9 @@ def _numbered(findings: list[Finding]) -> list[Finding]:
     """Give equal findings their ordinals, in the order of their places; several at one place are the same one."""
     places: dict[FindingKey, dict[tuple[str, int, int], int]] = {}
     numbered = []
-    for finding in sorted(findings, key=lambda f: (f.path, f.start, f.end, f.role is not Role.ADVANCES, f.node)):
+    for finding in sorted(
+        findings, key=lambda f: (f.path, f.start, f.end, f.role is not Role.ADVANCES, f.node)
+    ):
         known = places.setdefault(finding.key, {})
         ordinal = known.setdefault((finding.path, finding.start, finding.end), len(known))
         if ordinal:

@@ -331,7 +331,9 @@ class Guide:
         held.since_snapshot += writer.last - before
         begun = time.monotonic()
         if writer.tree.status is not Status.GROWING:
-            write_outputs(held.folder, writer.tree, preset, writer)
+            write_outputs(
+                held.folder, writer.tree, preset, writer, self._context.configuration().root.decisions
+            )
             held.since_snapshot = _SNAPSHOT_EVENTS
         elif begun >= held.views_due:
             write_views(held.folder, writer.tree, preset, writer)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from treewright.app.standing import decided
 from treewright.explore.glossary import anchors_markdown
 from treewright.explore.ports import Bodies
 from treewright.explore.reports.deliverables import deliverables
@@ -30,13 +31,19 @@ def write_views(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> Non
     write_artifact(folder / "tree.md", tree_markdown(tree, preset, bodies, title))
 
 
-def write_outputs(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> list[str]:
+def write_outputs(
+    folder: Path, tree: Tree, preset: Preset, bodies: Bodies, decisions: Path | None = None
+) -> list[str]:
     """Write everything a stopped run puts out and return the names, most important first.
+
+    Args:
+        decisions: folder of what users decided about findings; None respects none.
 
     Raises:
         StoreError: the disk refused; files written before are whole.
     """
     names = ["REPORT.md"]
+    settled = decided(folder, tree, preset, bodies, decisions) if decisions is not None else {}
     for name, pieces in deliverables(tree, preset, bodies):
         write_artifact(folder / name, pieces)
         names.append(name)
@@ -53,9 +60,9 @@ def write_outputs(folder: Path, tree: Tree, preset: Preset, bodies: Bodies) -> l
     write_artifact(folder / "tree.svg", picture(tree, preset, title))
     write_artifact(folder / "tree.html", page(tree, preset, bodies, title))
     if preset.root_kind == "code":
-        write_artifact(folder / "findings.sarif", sarif(tree, preset, bodies))
+        write_artifact(folder / "findings.sarif", sarif(tree, preset, bodies, settled))
         names.append("findings.sarif")
-    write_artifact(folder / "REPORT.md", report(tree, preset, bodies))
+    write_artifact(folder / "REPORT.md", report(tree, preset, bodies, settled))
     return names
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from treewright.app.context import Context, utc_now
 from treewright.app.describe import describe_run, is_search
 from treewright.app.materials import load_for
+from treewright.app.standing import decided
 from treewright.errors import RunError, StoreError, TreewrightError
 from treewright.explore.reports.document import node_json, run_json
 from treewright.explore.reports.markdown import node_markdown, outline_line
@@ -113,6 +114,7 @@ class RunView:
         """
         configuration = context.configuration()
         self.folder = find_run(context, reference, configuration).folder
+        self._decisions = configuration.root.decisions
         self.reader = RunReader(self.folder)
         started = self.reader.tree.started
         if started is None and is_search(self.folder):
@@ -159,7 +161,24 @@ class RunView:
         Raises:
             RequestError: `not_code` when the run is no audit of code.
         """
-        return "".join(sarif(self.reader.tree, self.preset, self.reader))
+        return "".join(sarif(self.reader.tree, self.preset, self.reader, self.decided()))
+
+    def decided(self) -> dict[str, str]:
+        """Return node id to why a finding does not count any more: a decision of the user's, or the run's baseline.
+
+        Raises:
+            StoreError: the decisions cannot be read.
+        """
+        return decided(self.folder, self.reader.tree, self.preset, self.reader, self._decisions)
+
+    def standing(self) -> dict[str, int]:
+        """Return how many nodes each verdict's label has, decided findings left out."""
+        counts: dict[str, int] = dict(run_json(self.reader.tree, self.preset)["verdicts"])
+        for node in self.decided():
+            label = node_record(self.preset, self.reader, self.reader.tree.nodes[node]).label
+            if counts.get(label):
+                counts[label] -= 1
+        return counts
 
     def report(self) -> str:
         """Return the report as it stands now; a chain's is the one that it wrote."""
@@ -167,7 +186,7 @@ class RunView:
         if started is not None and started.kind is RunKind.CHAIN:
             read = read_source(self.folder / "CHAIN_REPORT.md")
             return "" if isinstance(read, Unreadable) else read.text
-        return "".join(report(self.reader.tree, self.preset, self.reader))
+        return "".join(report(self.reader.tree, self.preset, self.reader, self.decided()))
 
     def _node(self, node: str) -> Any:
         found = self.reader.tree.nodes.get(node)

@@ -1,6 +1,6 @@
 """`REPORT.md`: what came of a run, and what it stands on (contract: exploration, 8)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from treewright.explore.convergence import FRAMINGS, conditions, terminal_count
 from treewright.explore.ports import Bodies
@@ -21,10 +21,17 @@ LISTED = 25
 """Lines of a list before the rest is only counted."""
 
 
-def report(tree: Tree, preset: Preset, bodies: Bodies) -> Iterator[str]:
-    """Yield the report section by section."""
+def report(
+    tree: Tree, preset: Preset, bodies: Bodies, decided: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """Yield the report section by section.
+
+    Args:
+        decided: node id to why a finding does not count any more; these are listed in a section of their own.
+    """
     yield _status(tree, preset)
     yield _top(tree, preset, bodies)
+    yield _decided(tree, preset, bodies, decided or {})
     yield _figures(tree, preset)
     yield _rounds(tree)
     yield _conditions(tree)
@@ -34,6 +41,19 @@ def report(tree: Tree, preset: Preset, bodies: Bodies) -> Iterator[str]:
     yield _evidence(tree, bodies)
     yield _spend(tree)
     yield _next_steps(tree, bodies)
+
+
+def _decided(tree: Tree, preset: Preset, bodies: Bodies, decided: Mapping[str, str]) -> str:
+    """What was accepted or dismissed before: out of the way, but never out of sight."""
+    if not decided:
+        return ""
+    lines = ["## Decided before", "", f"{len(decided)} of the findings count no longer:", ""]
+    for node, why in list(decided.items())[:LISTED]:
+        record = node_record(preset, bodies, tree.nodes[node])
+        lines.append(f"- {node} {code_span(record.node.position)}: {one_line(why)}")
+    if len(decided) > LISTED:
+        lines.append(f"- and {len(decided) - LISTED} more")
+    return "\n".join(lines) + "\n\n"
 
 
 def _status(tree: Tree, preset: Preset) -> str:

@@ -37,7 +37,7 @@ def sarif(
         tree: of a code root.
         preset: its preset.
         bodies: reads events back.
-        accepted: fingerprint to the reason why the finding is accepted; such results are suppressed.
+        accepted: node id or fingerprint to the reason why the finding is accepted; such results are suppressed.
 
     Raises:
         RequestError: `not_code` when the root is no code.
@@ -158,8 +158,9 @@ def _result(preset: Preset, record: NodeRecord, accepted: Mapping[str, str]) -> 
         ]
     if record.edits:
         result["fixes"] = [_fix(record.edits)]
-    if mark in accepted:
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": accepted[mark]}]
+    reason = accepted.get(record.id) or accepted.get(mark)
+    if reason:
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": reason}]
     return result
 
 

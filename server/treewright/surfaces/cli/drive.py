@@ -46,9 +46,13 @@ def drive(app: Treewright, growing: Growing, form: str, *, quiet: bool, fail_on:
         say(view.sarif())
     else:
         _print(outcome, summary)
+        if known := view.decided():
+            say(f"decided before, so not counted: {len(known)} (see REPORT.md)")
     code = STATUS_EXIT.get(outcome.status, ExitClass.DONE)
     wanted = {label.casefold() for label in fail_on}
-    met = any(count for label, count in summary["verdicts"].items() if label.casefold() in wanted)
+    met = bool(wanted) and any(
+        count for label, count in view.standing().items() if label.casefold() in wanted
+    )
     return int(ExitClass.NOT_AS_ASKED if met and code is ExitClass.DONE else code)
 
 

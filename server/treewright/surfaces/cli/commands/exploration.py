@@ -6,24 +6,42 @@ from typing import Any
 import click
 
 from treewright.app.request import ExplorationRequest
+from treewright.app.standing import BASELINE, baseline_of, read_baseline, write_baseline
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce, drive
 
 
 def _start(
-    preset: str, root: str, form: str, *, quiet: bool, fail_on: tuple[str, ...] = (), **given: Any
+    preset: str,
+    root: str,
+    form: str,
+    *,
+    quiet: bool,
+    fail_on: tuple[str, ...] = (),
+    baseline: str = "",
+    new_baseline: str = "",
+    **given: Any,
 ) -> int:
     given.pop("min_frameworks", None)
     for name in ("out", "glossary", "seed_from"):
         given[name] = str(Path(given[name]).expanduser().absolute()) if given.get(name) else ""
     request = ExplorationRequest(preset=preset, root=root, base=str(Path.cwd()), **given)
+    kept = read_baseline(Path(baseline).expanduser()) if baseline else None
     app = Treewright("cli")
     growing = app.start(request)
+    if kept is not None:
+        write_baseline(growing.folder / BASELINE, kept)
     announce(f"{preset}: {growing.folder}", form, quiet=quiet)
     if estimate := growing.estimate():
         announce(estimate.text(), form, quiet=quiet)
-    return drive(app, growing, form, quiet=quiet, fail_on=fail_on)
+    code = drive(app, growing, form, quiet=quiet, fail_on=fail_on)
+    if new_baseline:
+        view = app.view(str(growing.folder))
+        standing = baseline_of(view.reader.tree, view.preset, view.reader, view.decided())
+        write_baseline(Path(new_baseline).expanduser().absolute(), standing)
+        announce(f"{len(standing.findings)} findings written to {new_baseline}", form, quiet=quiet)
+    return code
 
 
 @click.command()
@@ -36,6 +54,17 @@ def _start(
 )
 @click.option(
     "--changed-since", default="", metavar="REV", help="Audit only what changed since this revision."
+)
+@click.option(
+    "--baseline", default="", type=click.Path(), metavar="FILE", help="Accept the findings in this file."
+)
+@click.option(
+    "--write-baseline",
+    "new_baseline",
+    default="",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write the findings that stand, for --baseline.",
 )
 @flags.exploring
 def audit(path: str, form: str, quiet: bool, fail_on: tuple[str, ...], **given: Any) -> int:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "static" / "javascript"
 _BLOCK = re.compile(
-    r"^## (?P<title>[^\n]+)\n(?P<prose>.*?)^```(?P<suffix>[jt]sx?|vue)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL
+    r"^## (?P<title>[^\n]+)\n(?P<prose>.*?)^```(?P<suffix>[jt]sx?|vue)\n(?P<code>.*?)^```",
+    re.MULTILINE | re.DOTALL,
 )
 _EXPECTED = re.compile(r"(//|<!--)\s*(finding|refuted|marginal):\s*([\w ,-]+?)\s*(-->)?$")
 _VERDICT = {"finding": "CONFIRMED", "refuted": "REFUTED", "marginal": "MARGINAL"}
@@ -42,5 +43,9 @@ def read_cases(folder: Path) -> list[Case]:
                     line = line[: hit.start()].rstrip()
                 lines.append(line)
             cwes = frozenset(int(number) for number in re.findall(r"CWE-(\d+)", block["title"]))
-            found.append(Case(path.stem, block["title"], block["suffix"], "\n".join(lines) + "\n", tuple(expected), cwes))
+            found.append(
+                Case(
+                    path.stem, block["title"], block["suffix"], "\n".join(lines) + "\n", tuple(expected), cwes
+                )
+            )
     return found

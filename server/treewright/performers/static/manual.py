@@ -22,9 +22,13 @@ data from outside that reaches the place; its likelihood and reproducibility fol
 programs and for packages that others import. What would refute a finding is searched on the whole way and quoted when
 found. Comments never count as evidence.
 
-To add a rule: an entry in `data/static/rules/`, a row in `data/static/python/sinks.toml` or `calls.toml` (or one small
-function in `performers/static/python/checks/`), a case with its mitigated twin in `tests/fixtures/static/`, and, where the
-change is mechanical, a recipe in `performers/static/python/fixes/`. Then `pytest tests/unit/static`.
+Python, JavaScript and TypeScript share the rules; the sentences below are Python's where the means differ, and
+`data/static/javascript/wording.toml` holds what is said of scripts instead.
+
+To add a rule: an entry in `data/static/rules/`, a row in `sinks.toml`, `calls.toml` or `shapes.toml` of `data/static/python` or
+`data/static/javascript` (or one small function in `checks/` of the language's folder in `performers/static`), a case with its
+mitigated twin in `tests/fixtures/static/`, and, where the change is mechanical, a recipe in `performers/static/python/fixes/` or a
+row in `data/static/javascript/fixes.toml`. Then `pytest tests/unit/static`.
 """
 
 

@@ -273,11 +273,12 @@ class Calls(Evaluate):
     def _content_type(self, last: str, arguments: Arguments) -> None:
         """A response declared as something other than a page is not read as HTML."""
         texts = [value.text() or "" for _, value in arguments.positional]
+        texts += [f"{key} {value.text()}" for key, (_, value) in arguments.keywords.items()]
         kind = (
-            " ".join(texts).lower()
-            if last in {"type", "contentType", "set", "header", "setHeader", "append"}
-            else ""
+            "" if last in {"status", "cookie", "code", "vary", "links"} else " ".join(texts).lower().strip()
         )
+        if "html" in kind:
+            self.env.vars["~res!page"] = named(FIXED)
         if re.search(r"content-type|^\S+$", kind) and re.search(
             r"json|plain|\btxt\b|csv|octet-stream|image|pdf", kind
         ):

@@ -114,17 +114,17 @@ class FunctionRun(Guards):
         own: list[str] = []
         for index, parameter in enumerate(parameters(node)):
             target = parameter_target(parameter)
-            self.bind(target, bound[index] if index < len(bound) else UNKNOWN, node.line)
+            self.bind(target, bound[index] if index < len(bound) else UNKNOWN, 0)
             own.append(target.text)
             self.unit.parameter_hints(self, parameter, target)
         return own
 
     def bind(self, target: Node, value: Value, line: int) -> None:
-        """Assign a value to a name or pattern."""
+        """Assign a value to a name or pattern; a parameter is bound with line 0, which is no step of its way."""
         target = bare(target)
         kind = target.kind
         if kind in {"identifier", "shorthand_property_identifier_pattern"}:
-            self.env.vars[target.text] = add_step(value, Step(line, f"it is stored in `{target.text}`"))
+            self.env.vars[target.text] = _stored(value, target.text, line)
             self._forget(target.text)
         elif kind == "object_pattern":
             self._unpack_object(target, value, line)
@@ -155,7 +155,7 @@ class FunctionRun(Guards):
                 inner = self.member(value, name, part)
                 if part.kind == "object_assignment_pattern":
                     inner = self.either(inner, self.eval(part.field("right"))) if inner.flows else inner
-                self.env.vars[name] = add_step(inner, Step(line, f"it is stored in `{name}`"))
+                self.env.vars[name] = _stored(inner, name, line)
                 self._forget(name)
 
     def _forget(self, name: str) -> None:
@@ -443,6 +443,10 @@ class FunctionRun(Guards):
     def _enum(self, node: Node) -> Env | None:
         self.env.vars[node.need("name").text] = Value(name=FIXED, entries={"": named(FIXED)})
         return self.env
+
+
+def _stored(value: Value, name: str, line: int) -> Value:
+    return add_step(value, Step(line, f"it is stored in `{name}`")) if line else value
 
 
 def _joined(values: list[Value]) -> Value:

@@ -242,7 +242,7 @@ class Guards(Calls):
             shown_node = arguments.positional[0][0]
         elif arguments.positional:
             container, (node, value) = arguments.receiver, arguments.positional[0]
-            shown_node = arguments.receiver_node
+            shown_node = arguments.receiver_node or node
         else:
             return
         if container.flows and value.is_const:

@@ -137,6 +137,8 @@ def _declared(node: Node) -> list[str]:
 def export(unit: "Unit", name: str, value: Value, line: int) -> None:
     """Record that a value leaves the module under a name, so that a call from elsewhere finds it."""
     module = unit.source.module
+    if name == "default" and value.entries is not None:
+        unit.facts.imports.append(("default", module, line))
     for key, entry in (value.entries or {}).items():
         if "/" in entry.name:
             export(unit, str(key), entry, line)

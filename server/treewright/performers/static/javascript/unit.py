@@ -169,7 +169,7 @@ class Unit:
                 hint = self.typed(parameter.field("type"))
                 known = hint.name or (f"~{name}" if name.isidentifier() else "")
                 value = hint if hint.name == "~req" else Value((Flow(Label("param", name)),), name=known)
-            run.bind(parameter_target(parameter), value, parameter.line)
+            run.bind(parameter_target(parameter), value, 0)
             self.parameter_hints(run, parameter, parameter_target(parameter))
         facts.params = tuple(names)
 
@@ -245,6 +245,10 @@ class Unit:
         ]
         before, run.class_name = run.class_name, qualified
         body = node.field("body")
+        for member in body.named if body is not None else []:
+            if member.kind == "method_definition" and member.need("name").text == "constructor":
+                for parameter in parameters(member):
+                    self.parameter_hints(run, parameter, parameter_target(parameter))
         for member in body.named if body is not None else []:
             self._member(run, member, qualified, env)
         run.class_name = before

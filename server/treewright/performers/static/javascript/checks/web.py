@@ -52,7 +52,9 @@ def merges(unit: "Unit", node: Node) -> None:
 def _recurses(name: str, text: str) -> bool:
     """`merge(target[key], source[key])`: two different objects go down together."""
     found = re.search(rf"\b{re.escape(name)}\(\s*([\w.]+)\[[^,]*,\s*([\w.]+)(\[|,|\))", text)
-    return found is not None and found.group(1) != found.group(2)
+    if found is None or found.group(1) == found.group(2):
+        return False
+    return found.group(3) == "[" or re.search(rf"\b{re.escape(found.group(2))}\s*=\s*\w+\[", text) is not None
 
 
 def _given_name(node: Node) -> str:
@@ -147,7 +149,7 @@ def walks(unit: "Unit", node: Node) -> None:
     if function is None:
         return
     around = Node(function)
-    if not re.search(rf"\b{step.group(1)}\[[\w.\[\]-]+\]\s*=(?!=)", around.text):
+    if not re.search(rf"\b{step.group(1)}\[[\w.\[\] +-]+\]\s*=(?!=)", around.text):
         return
     if not re.search(r"\.split\(|\bkeys?\b|\bpath\b", around.text):
         return

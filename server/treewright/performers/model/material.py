@@ -11,6 +11,7 @@ from pathlib import Path
 from treewright.explore.focus import locate
 from treewright.explore.tasks import Brief, GroundResult, TaskKind
 from treewright.performers.model.evidence import Document, Excerpt, Span, around, chunks, cost, merged
+from treewright.performers.static.languages import SUFFIXES
 from treewright.presets.framings import LETTERS
 from treewright.tree.citation import Citation
 from treewright.tree.run import RootSpec
@@ -266,7 +267,7 @@ def _take_code(material: Material, workspace: Path) -> None:
     if target.is_file() and not material.documents:
         _take(material, target, material.spec.path)
     material.unread += [{"path": each.relative, "reason": each.reason} for each in listing.skipped][:200]
-    if any(path.endswith((".py", ".pyw")) for path in material.documents):
+    if any(Path(path).suffix.lower() in SUFFIXES for path in material.documents):
         _take_static(material, workspace, target)
 
 

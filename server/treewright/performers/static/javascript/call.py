@@ -3,6 +3,7 @@
 import re
 from typing import Any, cast
 
+from treewright.performers.static.env import element, replace_flows
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
 from treewright.performers.static.javascript import entries, hooks
 from treewright.performers.static.javascript.evaluate import FIXED, Evaluate
@@ -16,7 +17,6 @@ from treewright.performers.static.javascript.node import (
 )
 from treewright.performers.static.javascript.source import resolve
 from treewright.performers.static.javascript.texts import replaced, textual
-from treewright.performers.static.python.evaluate import element, replace_flows
 from treewright.performers.static.python.patterns import Arguments, holds
 from treewright.performers.static.python.value import UNKNOWN, Value, merge_flows, named
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from treewright.performers.static.env import Env, replace_flows
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.javascript.node import (
@@ -17,7 +18,6 @@ from treewright.performers.static.javascript.node import (
     string_of,
     unescape,
 )
-from treewright.performers.static.python.evaluate import Env, replace_flows
 from treewright.performers.static.python.value import UNKNOWN, Value, constant, join, merge_flows, named
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from treewright.performers.static.env import Env, element, join_env, replace_flows
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Step
 from treewright.performers.static.javascript.evaluate import FIXED
 from treewright.performers.static.javascript.guards import Guards
@@ -16,7 +17,6 @@ from treewright.performers.static.javascript.node import (
     property_name,
     property_part,
 )
-from treewright.performers.static.python.evaluate import Env, element, join_env, replace_flows
 from treewright.performers.static.python.value import UNKNOWN, Value, add_step, merge_flows, named
 
 if TYPE_CHECKING:

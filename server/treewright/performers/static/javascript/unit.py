@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from treewright.performers.static.env import Env
 from treewright.performers.static.facts import (
     Definition,
     FileFacts,
@@ -30,7 +31,6 @@ from treewright.performers.static.javascript.node import (
     property_name,
 )
 from treewright.performers.static.javascript.source import Source
-from treewright.performers.static.python.evaluate import Env
 from treewright.performers.static.python.patterns import Arguments, NameTable
 from treewright.performers.static.python.value import UNKNOWN, Value, named
 from treewright.performers.static.rulebook import Rule, rules_for, table

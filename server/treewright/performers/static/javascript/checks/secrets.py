@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from treewright.performers.static.javascript.checks.registry import check
 from treewright.performers.static.javascript.node import Node, bare, member_path, property_name, string_of
 from treewright.performers.static.python.checks.secrets import looks_secret
-from treewright.performers.static.python.hooks import SECRET_NAME
 
 if TYPE_CHECKING:
     from treewright.performers.static.javascript.unit import Unit
@@ -135,7 +134,7 @@ def logged(unit: "Unit", node: Node) -> None:
             inner = bare(part)
             path = member_path(inner) if inner.kind in {"identifier", "member_expression"} else None
             last = (path or "").rpartition(".")[2]
-            if path and SECRET_NAME.search(last) and _secret_word(last) and not _MASK.search(inner.text):
+            if path and _secret_word(last) and not _MASK.search(inner.text):
                 unit.report("secret-reaches-log", node, what=function.text, facts=(("shown", path),))
                 return
 

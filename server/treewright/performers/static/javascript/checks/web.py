@@ -211,6 +211,9 @@ def timing(unit: "Unit", node: Node) -> None:
         side.kind in {"identifier", "member_expression", "subscript_expression", "call_expression"}
         for side in (left, right)
     )
+    asked = [re.match(r"(req|request|ctx)\.", side) is not None for side in sides]
+    if all(asked) or any(re.search(r"(?i)confirm|repeat|again|cpass|retype", side) for side in sides):
+        return  # a form's two fields, both the visitor's own
     if not plain or any(side in {"undefined", "null"} or side.endswith(".length") for side in sides):
         return
     foreign = any(

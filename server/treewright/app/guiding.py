@@ -16,10 +16,11 @@ from treewright.app import explorations
 from treewright.app.context import Context, timestamp
 from treewright.app.describe import entry_of
 from treewright.app.explorations import PickedUp, picked_up_of, raised_caps
+from treewright.app.guided import READY_LOOKED_AT, Due, Standing, Taken, faults_against, standing_of
 from treewright.app.materials import Loaded, load_for
 from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import GUIDED, Chosen, Hired, choose_verifier
-from treewright.app.request import ExplorationRequest, Notice, ResumeRequest
+from treewright.app.request import ExplorationRequest, ResumeRequest
 from treewright.app.runs import find_run
 from treewright.errors import RunError, StoreError
 from treewright.explore import language
@@ -37,65 +38,6 @@ _LOCK_LOOK_S = 0.05
 _SNAPSHOT_EVENTS = 200
 _VIEWS_SHARE = 20
 """Views of a growing run may cost a twentieth of the time (contract: design, "The store")."""
-_READY_LOOKED_AT = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a guided run stands.
-
-    Attributes:
-        run, folder: which run.
-        status, reason: where it stands.
-        performer: `caller` or `sampling`, or who drives it.
-        nodes: below the root.
-        advancing: of these, those whose verdict advances.
-        ready: tasks that can be filled in now, at most 256.
-        rounds: closed rounds.
-        notices: what the user should know.
-    """
-
-    run: str
-    folder: Path
-    status: Status
-    reason: str
-    performer: str
-    nodes: int
-    advancing: int
-    ready: int
-    rounds: int
-    notices: tuple[Notice, ...] = ()
-
-    @property
-    def growing(self) -> bool:
-        """Whether there is more to do."""
-        return self.status is Status.GROWING
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """A task to be filled in, and where the run stands."""
-
-    task: Task
-    brief: Brief
-    standing: Standing
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What became of an answer.
-
-    Attributes:
-        accepted: False when the task was done already, or is not due.
-        faults: what checking found in it, one line each; the engine will ask for it to be put right.
-        standing: where the run stands now.
-        value: what `read` returned when it was no result; nothing was written then.
-    """
-
-    accepted: bool
-    faults: tuple[str, ...]
-    standing: Standing
-    value: Any = None
 
 
 @dataclass(slots=True)
@@ -140,7 +82,7 @@ class Guide:
         try:
             _settle(growing.writer, growing.explorer, [])
             self._index(growing.folder, growing.writer)
-            return _standing(growing.folder, growing.explorer, tuple(growing.notices))
+            return standing_of(growing.folder, growing.explorer, tuple(growing.notices))
         finally:
             growing.writer.close()
 
@@ -151,7 +93,7 @@ class Guide:
             TreewrightError: it cannot be found or read.
         """
         held = await self._open(run)
-        return await asyncio.to_thread(lambda: _standing(held.folder, _explorer(held)))
+        return await asyncio.to_thread(lambda: standing_of(held.folder, _explorer(held)))
 
     async def next(self, run: str, skip: Collection[str] = ()) -> Due | Standing:
         """Return the next task, or where the run stands when there is none.
@@ -176,14 +118,14 @@ class Guide:
         """Return a task or the standing; None when something has to be written first: checks, or what follows by itself."""
         explorer = _explorer(held)
         if explorer.tree.status is not Status.GROWING:
-            return _standing(held.folder, explorer)
+            return standing_of(held.folder, explorer)
         _refuse_driven(held.folder, explorer)
-        ready = explorer.ready(_READY_LOOKED_AT)
+        ready = explorer.ready(READY_LOOKED_AT)
         mine = [task for task in ready if task.kind is not TaskKind.VERIFY]
         task = next((task for task in mine if task.id not in skip), None)
         if task is not None:
-            return Due(task, explorer.brief(task), _standing(held.folder, explorer))
-        return _standing(held.folder, explorer) if mine else None
+            return Due(task, explorer.brief(task), standing_of(held.folder, explorer))
+        return standing_of(held.folder, explorer) if mine else None
 
     async def submit(self, run: str, task: str, read: Callable[[Brief], Any]) -> Taken:
         """Take an answer in.
@@ -201,10 +143,10 @@ class Guide:
             explorer = await asyncio.to_thread(_explorer, held)
             found = explorer.find(task)
             if found is None or found.kind is TaskKind.VERIFY:
-                return Taken(False, (), await asyncio.to_thread(_standing, held.folder, explorer))
+                return Taken(False, (), await asyncio.to_thread(standing_of, held.folder, explorer))
             value = await asyncio.to_thread(lambda: read(explorer.brief(found)))
             if not isinstance(value, Result):
-                return Taken(False, (), await asyncio.to_thread(_standing, held.folder, explorer), value)
+                return Taken(False, (), await asyncio.to_thread(standing_of, held.folder, explorer), value)
             accepted = await self._write(held, lambda writing: writing.accept(task, value))
             return await asyncio.to_thread(self._taken, held, found, accepted)
 
@@ -219,13 +161,13 @@ class Guide:
             explorer = await asyncio.to_thread(_explorer, held)
             found = explorer.find(task)
             if found is None or found.kind is TaskKind.VERIFY:
-                return Taken(False, (), _standing(held.folder, explorer))
+                return Taken(False, (), standing_of(held.folder, explorer))
             failed = await self._write(held, lambda writing: writing.fail(task, code, message, raw))
             return await asyncio.to_thread(self._taken, held, found, failed)
 
     def _taken(self, held: _Open, task: Task, accepted: bool) -> Taken:
         explorer = _explorer(held)
-        return Taken(accepted, tuple(_faults(explorer, task)), _standing(held.folder, explorer))
+        return Taken(accepted, tuple(faults_against(explorer, task)), standing_of(held.folder, explorer))
 
     async def stop(self, run: str, reason: str = "") -> Standing:
         """Stop a guided run; `resume` goes on.
@@ -390,47 +332,4 @@ def _settle(writer: RunWriter, explorer: Explorer, events: list[Event]) -> None:
 
 
 def _checks_due(explorer: Explorer) -> list[Task]:
-    return [task for task in explorer.ready(_READY_LOOKED_AT) if task.kind is TaskKind.VERIFY]
-
-
-def _standing(folder: Path, explorer: Explorer, notices: tuple[Notice, ...] = ()) -> Standing:
-    tree = explorer.tree
-    advancing = sum(
-        1 for node in tree.descendants() if node.role is not None and node.role.value == "advances"
-    )
-    ready = 0
-    if tree.status is Status.GROWING:
-        ready = sum(1 for task in explorer.ready(_READY_LOOKED_AT) if task.kind is not TaskKind.VERIFY)
-    return Standing(
-        run=tree.started.run if tree.started else "",
-        folder=folder,
-        status=tree.status,
-        reason=tree.reason,
-        performer=str(tree.option("model", "")) or (tree.started.performer if tree.started else ""),
-        nodes=len(tree.nodes) - 1,
-        advancing=advancing,
-        ready=ready,
-        rounds=len(tree.rounds),
-        notices=notices,
-    )
-
-
-def _faults(explorer: Explorer, task: Task) -> list[str]:
-    """Return what stands against the answer of a task now: the violations that the engine asks to be mended."""
-    follow = [
-        each
-        for each in explorer.ready(_READY_LOOKED_AT)
-        if each.node == task.node
-        and each.framing == task.framing
-        and each.kind in (task.kind, TaskKind.REVISE)
-    ]
-    for each in follow:
-        if each.id != task.id:
-            return [_line(violation) for violation in explorer.brief(each).violations]
-    return []
-
-
-def _line(violation: Any) -> str:
-    quoted = f" (“{violation.quote}”)" if violation.quote else ""
-    where = f"{violation.field}: " if violation.field else ""
-    return f"{violation.rule}: {where}{violation.message}{quoted}"
+    return [task for task in explorer.ready(READY_LOOKED_AT) if task.kind is TaskKind.VERIFY]

@@ -99,7 +99,7 @@ class Desk:
             confinement = await self.office.confinement(await asking.roots())
         return types.ListResourcesResult(resources=await list_resources(self.office, confinement))
 
-    async def list_templates(self, ctx: Ctx, params: Any) -> types.ListResourceTemplatesResult:  # noqa: ARG002
+    async def list_templates(self, ctx: Ctx, params: Any) -> types.ListResourceTemplatesResult:  # noqa: ARG002 - the SDK's signature
         """List the shapes of addresses."""
         from treewright.surfaces.mcp.resources import list_templates
 
@@ -135,13 +135,13 @@ class Desk:
         self.following.unsubscribe(ctx.session, str(params.uri))
         return types.EmptyResult()
 
-    async def list_prompts(self, ctx: Ctx, params: Any) -> types.ListPromptsResult:  # noqa: ARG002
+    async def list_prompts(self, ctx: Ctx, params: Any) -> types.ListPromptsResult:  # noqa: ARG002 - the SDK's signature
         """List the prompts."""
         from treewright.surfaces.mcp.prompts import list_prompts
 
         return types.ListPromptsResult(prompts=await list_prompts(self.office))
 
-    async def get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:  # noqa: ARG002
+    async def get_prompt(self, ctx: Ctx, params: types.GetPromptRequestParams) -> types.GetPromptResult:  # noqa: ARG002 - the SDK's signature
         """Fill a prompt in.
 
         Raises:

@@ -5,13 +5,12 @@ up nothing of ours. What cannot be a message is answered and the session lives o
 code, children) ends up on stderr.
 """
 
-import contextlib
 import json
 import logging
 import os
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 logger = logging.getLogger(__name__)
@@ -20,8 +19,6 @@ LARGEST_MESSAGE = 16 * 1024 * 1024 + 256 * 1024
 """Bytes of the largest line taken: an argument of 16 MiB and what stands around it (contract: surfaces, 4)."""
 READER = "wire"
 """Name of the thread that reads; it may wait for a client for ever and is left behind."""
-_LAST_WORDS_S = 2.0
-"""How long answers that are on their way may take when the session ends."""
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 
 Line = bytes | None
@@ -75,9 +72,9 @@ def decode(line: Line) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
         value = json.loads(line.decode("utf-8", "replace").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         return None, error(None, PARSE_ERROR, "The line is no JSON.")
-    unanswerable = isinstance(value, dict) and "id" in value and _id_of(value) is None
+    unanswerable = isinstance(value, dict) and "id" in value and id_of(value) is None
     if not isinstance(value, dict) or value.get("jsonrpc") != "2.0" or unanswerable:
-        return None, error(_id_of(value), INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.")
+        return None, error(id_of(value), INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.")
     return value, None
 
 
@@ -92,7 +89,8 @@ def encode(message: dict[str, Any]) -> bytes:
     return text.encode("utf-8", "replace") + b"\n"
 
 
-def _id_of(value: Any) -> Any:
+def id_of(value: Any) -> Any:
+    """Return the id of a request; None when it has none that can be answered."""
     found = value.get("id") if isinstance(value, dict) else None
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
@@ -162,57 +160,3 @@ class Wire:
                 self._kept.append(line)
             else:
                 self._take(line)
-
-
-@contextlib.asynccontextmanager
-async def streams(wire: Wire) -> AsyncIterator[tuple[Any, Any]]:
-    """Serve the SDK's pair of streams over a wire."""
-    import asyncio
-
-    import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp.types import jsonrpc_message_adapter
-
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[Line | bool] = asyncio.Queue()
-    into, read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-    write_stream, outof = anyio.create_memory_object_stream[SessionMessage](0)
-
-    def take(line: Line | bool) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has ended
-            loop.call_soon_threadsafe(lines.put_nowait, line)
-
-    async def receive() -> None:
-        async with into:
-            while (line := await lines.get()) is not False:
-                value, answer = decode(None if line is None or line is True else line)
-                if value is not None:
-                    try:
-                        message = jsonrpc_message_adapter.validate_python(value, by_name=False)
-                    except ValueError:
-                        answer = error(_id_of(value), INVALID_REQUEST, "The line is no JSON-RPC 2.0 message.")
-                    else:
-                        await into.send(SessionMessage(message))
-                if answer is not None:
-                    await anyio.to_thread.run_sync(wire.write, answer)
-
-    sent = anyio.Event()
-
-    async def send() -> None:
-        async with outof:
-            async for each in outof:
-                told = each.message.model_dump(by_alias=True, exclude_unset=True, mode="python")
-                await anyio.to_thread.run_sync(wire.write, told)
-        sent.set()
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(receive)
-        tasks.start_soon(send)
-        wire.attach(take)
-        try:
-            yield read_stream, write_stream
-        finally:
-            await write_stream.aclose()
-            with anyio.move_on_after(_LAST_WORDS_S, shield=True):
-                await sent.wait()
-            tasks.cancel_scope.cancel()

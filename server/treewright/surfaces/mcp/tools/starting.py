@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from treewright.app.explorations import Growing
-from treewright.app.guiding import Standing
+from treewright.app.guided import Standing
 from treewright.app.performers import CALLER, GUIDED, SAMPLING, STATIC
 from treewright.app.request import ExplorationRequest, Notice, ResumeRequest
 from treewright.app.runs import RunView

@@ -4,7 +4,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from treewright.app.guiding import Due, Guide, Standing, Taken
+from treewright.app.guided import Due, Standing, Taken
+from treewright.app.guiding import Guide
 from treewright.app.performers import SAMPLING
 from treewright.explore.tasks import Brief
 from treewright.performers.guided import Fault, parse_answer, task_card

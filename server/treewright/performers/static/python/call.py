@@ -6,7 +6,8 @@ from typing import Any
 
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
 from treewright.performers.static.python.compose import after_query
-from treewright.performers.static.python.evaluate import Evaluate, element, path_key
+from treewright.performers.static.python.evaluate import Evaluate
+from treewright.performers.static.python.parts import element, path_key
 from treewright.performers.static.python.patterns import Arguments, holds
 from treewright.performers.static.python.value import Value, constant, merge_flows, named
 

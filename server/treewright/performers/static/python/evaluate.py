@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Place
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python.compose import after_query, from_template
+from treewright.performers.static.python.env import Env
+from treewright.performers.static.python.parts import element, entry_at, fold, path_key
 from treewright.performers.static.python.value import (
     UNKNOWN,
     UNSET,
@@ -21,66 +23,6 @@ if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit
 
 _LOG_ONLY = frozenset({"log", "header"})
-
-
-class Env:
-    """Variables by name (or dotted path), and marks that hold for a label on every way here."""
-
-    __slots__ = ("marks", "vars")
-
-    def __init__(
-        self, variables: dict[str, Value] | None = None, marks: dict[Label, tuple[Mark, ...]] | None = None
-    ):
-        self.vars: dict[str, Value] = variables if variables is not None else {}
-        self.marks: dict[Label, tuple[Mark, ...]] = marks if marks is not None else {}
-
-    def copy(self) -> "Env":
-        """An independent copy."""
-        return Env(dict(self.vars), dict(self.marks))
-
-
-def join_env(first: Env | None, second: Env | None) -> Env | None:
-    """Where two ways meet: values joined, only marks kept that hold on both. None is an unreachable way."""
-    if first is None or second is None:
-        return first or second
-    marks = {
-        label: kept
-        for label, mine in first.marks.items()
-        if (kept := tuple(m for m in mine if any(o.kinds == m.kinds for o in second.marks.get(label, ()))))
-    }
-    mine, theirs = _absorbed(first, marks), _absorbed(second, marks)
-    variables = dict(mine)
-    for name, value in theirs.items():
-        known = variables.get(name)
-        if known is not value:
-            variables[name] = join(known, value) if known is not None else value
-    return Env(variables, marks)
-
-
-def _absorbed(env: Env, common: dict[Label, tuple[Mark, ...]]) -> dict[str, Value]:
-    """The variables with the marks that the join would lose put on the values themselves.
-
-    `if x not in OK: x = "a"`: on the way where x was in OK its value keeps the mark; on the other x is another value.
-    """
-    lost = {label: marks for label, marks in env.marks.items() if marks != common.get(label)}
-    if not lost:
-        return env.vars
-    changed = dict(env.vars)
-    for name, value in env.vars.items():
-        if any(flow.label in lost for flow in value.flows):
-            flows = tuple(
-                flow._replace(marks=(*flow.marks, *(m for m in lost[flow.label] if m not in flow.marks)))
-                if flow.label in lost
-                else flow
-                for flow in value.flows
-            )
-            changed[name] = replace_flows(value, flows)
-    return changed
-
-
-def replace_flows(value: Value, flows: tuple[Flow, ...]) -> Value:
-    """The same value with other flows."""
-    return Value(flows, value.const, value.name, value.prefix, value.composed, value.items, value.entries)
 
 
 class Evaluate:
@@ -127,7 +69,7 @@ class Evaluate:
         for entry in self.unit.sources(name):
             key = f"{entry['id']}:{name}"
             self._note(key, node, entry)
-            line: int = node.lineno  # type: ignore[attr-defined]
+            line: int = node.lineno  # type: ignore[attr-defined]  # only expressions and statements come here
             clean = entry.get("clean")
             marks = (Mark(frozenset(clean), line, "it is this request's own address"),) if clean else ()
             return Value((Flow(Label("source", key), (), marks),), name=name)
@@ -135,7 +77,7 @@ class Evaluate:
 
     def _note(self, key: str, node: ast.AST, entry: dict[str, Any]) -> None:
         if not any(known.key == key for known in self.facts.sources):
-            line: int = node.lineno  # type: ignore[attr-defined]
+            line: int = node.lineno  # type: ignore[attr-defined]  # only expressions and statements come here
             what = entry["what"].format(text=self.unit.source.segment(node)[:80].split("\n")[0])
             strength = entry.get("library_strength") if self.unit.source.library else None
             self.facts.sources.append(Origin(key, line, strength or entry["strength"], what))
@@ -192,9 +134,9 @@ class Evaluate:
             stored = self.env.vars.get(f"{key}[{index.const!r}]") if key else None
             if stored is not None:
                 return stored
-            part = _part(base, index.const)
-            if part is not None:
-                return part
+            known = entry_at(base, index.const)
+            if known is not None:
+                return known
         if base.entries and not base.flows and index.flows:
             mark = Mark(frozenset({ALL}), node.lineno, "the value is looked up in a fixed table")
             return Value(tuple(flow._replace(marks=(*flow.marks, mark)) for flow in index.flows))
@@ -212,13 +154,13 @@ class Evaluate:
         if whole is not None and not any(known.key == key for known in self.facts.sources):
             text = self.unit.source.segment(node).split("\n")[0][:80]
             what = f"{whole.what.partition(' `')[0]} `{text}`"
-            self.facts.sources.append(Origin(key, node.lineno, whole.strength, what))  # type: ignore[attr-defined]
+            self.facts.sources.append(Origin(key, node.lineno, whole.strength, what))  # type: ignore[attr-defined]  # only expressions and statements come here
         return named(name, (Flow(Label("source", key), (), base.flows[0].marks),))
 
     def _binop(self, node: ast.BinOp) -> Value:
         left, right = self.eval(node.left), self.eval(node.right)
         if left.is_const and right.is_const:
-            return _fold(node.op, left, right)
+            return fold(node.op, left, right)
         flows = merge_flows(left.flows, right.flows)
         if isinstance(node.op, ast.Add):
             prefix = left.prefix
@@ -389,65 +331,6 @@ class Evaluate:
     def place(self, node: ast.AST) -> Place:
         """Where a node stands."""
         return self.unit.source.place(node)
-
-
-def path_key(node: ast.expr) -> str | None:
-    """`a.b.c` for a chain of names, else None."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    parts.append(node.id)
-    return ".".join(reversed(parts))
-
-
-def element(value: Value) -> Value:
-    """One element of an iterable."""
-    if value.items:
-        result = value.items[0]
-        for item in value.items[1:]:
-            result = join(result, item)
-        return result
-    return named(f"{value.name}[]" if value.name else "", value.flows)
-
-
-def _part(base: Value, key: Any) -> Value | None:
-    if base.entries is not None and isinstance(key, (str, int)) and key in base.entries:
-        return base.entries[key]
-    if base.items is not None and isinstance(key, int) and -len(base.items) <= key < len(base.items):
-        return base.items[key]
-    return None
-
-
-def _fold(operator: ast.operator, left: Value, right: Value) -> Value:
-    """Fold constants; results over 10,000 characters or digits are left unknown."""
-    first, second = left.const, right.const
-    try:
-        if isinstance(operator, ast.Add):
-            return constant(first + second)
-        if isinstance(operator, ast.Mod) and isinstance(first, (str, int)):
-            return constant(first % second)
-        if isinstance(operator, ast.BitOr):
-            return constant(first | second)
-        if isinstance(operator, ast.Mult) and isinstance(second, int) and abs(second) < 100_000:
-            if isinstance(first, (int, float)):
-                return constant(first * second)
-            if isinstance(first, (str, bytes)) and len(first) * second < 10_000:
-                return constant(first * second)
-        if isinstance(operator, ast.LShift) and isinstance(second, int) and 0 <= second < 64:
-            return constant(first << second)
-        if (
-            isinstance(operator, ast.Pow)
-            and isinstance(second, int)
-            and 0 <= second < 64
-            and abs(first) < 1000
-        ):
-            return constant(first**second)
-    except (TypeError, ValueError, ArithmeticError):
-        return UNKNOWN
-    return UNKNOWN
 
 
 _HANDLERS: dict[type[ast.AST], Callable[[Any, Any], Value]] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 from treewright.performers.static.facts import ALL, Flow, Mark
 from treewright.performers.static.python.call import Calls, shown
-from treewright.performers.static.python.evaluate import path_key
+from treewright.performers.static.python.parts import path_key
 from treewright.performers.static.python.patterns import Arguments
 from treewright.performers.static.python.value import Value
 
@@ -120,7 +120,7 @@ class Guards(Calls):
         if not flows:
             return
         self.unit.facts.guards += 1
-        line: int = node.lineno  # type: ignore[attr-defined]
+        line: int = node.lineno  # type: ignore[attr-defined]  # nodes here have a line
         for flow in flows:
             self.add_mark(flow.label, Mark(kinds, line, why, token))
 
@@ -266,7 +266,7 @@ class Guards(Calls):
                 return
         self._guard(found[1].flows, frozenset(entry["kinds"]), test, entry["why"])
 
-    def arguments_quiet(self, node: ast.Call):  # type: ignore[no-untyped-def]
+    def arguments_quiet(self, node: ast.Call):  # type: ignore[no-untyped-def]  # Arguments, as of `arguments`
         """Evaluate a call's parts without recording."""
         sinks, calls = list(self.facts.sinks), list(self.facts.calls)
         quiet, self.unit.quiet = self.unit.quiet, True

@@ -5,7 +5,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from treewright.performers.static.facts import Flow, Place
-from treewright.performers.static.python.evaluate import path_key
+from treewright.performers.static.python.parts import path_key
 from treewright.performers.static.python.value import Value
 
 if TYPE_CHECKING:

@@ -68,12 +68,12 @@ class Source:
 
     def place(self, node: ast.AST) -> Place:
         """Where a node stands, columns in characters (ast counts UTF-8 bytes)."""
-        line, end = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        line, end = node.lineno, node.end_lineno  # type: ignore[attr-defined]  # only nodes with a place are asked for
         return Place(
             line,
             end,
-            self.column(line, node.col_offset),  # type: ignore[attr-defined]
-            self.column(end, node.end_col_offset),  # type: ignore[attr-defined]
+            self.column(line, node.col_offset),  # type: ignore[attr-defined]  # only nodes with a place are asked for
+            self.column(end, node.end_col_offset),  # type: ignore[attr-defined]  # only nodes with a place are asked for
         )
 
     def column(self, line: int, offset: int) -> int:

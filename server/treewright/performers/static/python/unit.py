@@ -18,7 +18,8 @@ from treewright.performers.static.facts import (
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python import entries, hooks
 from treewright.performers.static.python.entries import Entry, entry_of
-from treewright.performers.static.python.evaluate import Env
+from treewright.performers.static.python.env import Env
+from treewright.performers.static.python.fields import fields_of
 from treewright.performers.static.python.flow import FunctionRun
 from treewright.performers.static.python.patterns import NameTable
 from treewright.performers.static.python.source import BUILTINS, FUNCTIONS, Source
@@ -176,7 +177,7 @@ class Unit:
         if name in entry.clean and entry.strength > 1:
             return Value((), name=note.name)
         marks: tuple[Mark, ...] = ()
-        line: int = node.lineno  # type: ignore[attr-defined]
+        line: int = node.lineno  # type: ignore[attr-defined]  # functions have a line
         if note.name[:-2] in _SAFE_NOTES and entry.web in {"fastapi", "litestar", "ninja"}:
             marks = (
                 Mark(frozenset({ALL}), line, f"`{name}` is declared as `{note.name[:-2]}` and converted"),
@@ -263,7 +264,7 @@ class Unit:
         self.facts.bases[name] = [self.local_names.get(b.lstrip("~"), b.lstrip("~")) for b in bases]
         before = run.class_name
         run.class_name = name
-        self._fields(run, node, name)
+        self.class_constants |= fields_of(self.source, run, node, name)
         inner = run.env.copy()
         end = run.block(node.body, inner)
         run.class_name = before
@@ -272,42 +273,6 @@ class Unit:
             if "." not in key and env.vars.get(key) is not value:
                 self.class_constants[f"{name}.{key}"] = self.class_constants[f"{name}().{key}"] = value
         return name
-
-    def _fields(self, run: FunctionRun, node: ast.ClassDef, name: str) -> None:
-        """Fields that the class sets once, to a constant text or to what a known call makes: they are that everywhere."""
-        written: dict[str, list[ast.expr | None]] = {}
-        for part in ast.walk(node):
-            targets: list[ast.expr] = []
-            if isinstance(part, ast.Assign):
-                targets = part.targets
-            elif isinstance(part, (ast.AugAssign, ast.AnnAssign)):
-                targets = [part.target]
-            for target in targets:
-                if (
-                    isinstance(target, ast.Attribute)
-                    and isinstance(target.value, ast.Name)
-                    and target.value.id == "self"
-                ):
-                    value = part.value if isinstance(part, (ast.Assign, ast.AnnAssign)) else None
-                    written.setdefault(target.attr, []).append(value)
-        for attribute, values in written.items():
-            value = values[0]
-            if len(values) != 1 or value is None:
-                continue
-            known = self._field_value(run, value)
-            if known is not None:
-                self.class_constants[f"{name}.{attribute}"] = self.class_constants[
-                    f"{name}().{attribute}"
-                ] = known
-
-    def _field_value(self, run: FunctionRun, node: ast.expr) -> Value | None:
-        if isinstance(node, ast.Call):
-            made = self.source.dotted(node.func)
-            return named(f"{made}()") if made and made[0] != "~" and made not in BUILTINS else None
-        if isinstance(node, (ast.Constant, ast.BinOp)):
-            value = run.quiet(node)
-            return value if isinstance(value.const, (str, bytes)) and value.const else None
-        return None
 
     def number(self, node: ast.AST) -> int:
         """A number for a call that is the same each time it is met."""

@@ -11,6 +11,14 @@ if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit
 
 
+_STRONG = re.compile(
+    r"(?i)(hmac|digest\(|hexdigest|signature|\bsig\b|_sig\b|mac\b|csrf|api_?key|secret|password_?hash|hash(ed)?_?(pw|password)|auth_?token|reset_?token|session_?token|access_?token)"
+)
+_WEAK = re.compile(
+    r"(?i)(^|[._])(token|password|passwd|pwd|otp|checksum|code|key|hash\w*|pass_?hash|digest)(\b|$)"
+)
+
+
 @check("secret-compared-in-variable-time", ast.Compare)
 def compared(unit: "Unit", node: ast.Compare) -> None:
     """`digest == request_signature`, `token == stored_token`."""
@@ -22,17 +30,11 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     texts = [unit.source.segment(part) for part in (left, right)]
     if any(text.isupper() or text.startswith(("len(", "type(", "tokenize.")) for text in texts):
         return
-    strong = re.compile(
-        r"(?i)(hmac|digest\(|hexdigest|signature|\bsig\b|_sig\b|mac\b|csrf|api_?key|secret|password_?hash|hash(ed)?_?(pw|password)|auth_?token|reset_?token|session_?token|access_?token)"
-    )
-    weak = re.compile(
-        r"(?i)(^|[._])(token|password|passwd|pwd|otp|checksum|code|key|hash\w*|pass_?hash|digest)(\b|$)"
-    )
     if re.search(r"\bsignal\.|cache|_SIG", " ".join(texts)):
         return
     secretive = re.search(r"hmac|hashlib|secrets|request|password|jwt|crypt|api_?key", unit.source.text)
-    if (secretive and any(strong.search(text) for text in texts)) or (
-        all(weak.search(text) for text in texts)
+    if (secretive and any(_STRONG.search(text) for text in texts)) or (
+        all(_WEAK.search(text) for text in texts)
         and any(re.search(r"(?i)pass|pwd|otp|token", text) for text in texts)
         and not unit.source.library
     ):

@@ -9,8 +9,8 @@ from treewright.performers.static.python.checks.registry import check
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
-    import re._constants as codes  # type: ignore[import-not-found]
-    import re._parser as parser  # type: ignore[import-not-found]
+    import re._constants as codes  # type: ignore[import-not-found]  # CPython's own parser has no stubs
+    import re._parser as parser  # type: ignore[import-not-found]  # CPython's own parser has no stubs
 
 if TYPE_CHECKING:
     from treewright.performers.static.python.unit import Unit

@@ -145,17 +145,15 @@ def shared(unit: "Unit", node: ast.FunctionDef) -> None:
         ):
             continue
         holder = _lock_around(unit, part)
-        if holder:
-            unit.report(
-                "shared-value-without-lock",
-                part,
-                what=name,
-                safe="a lock is held here",
-                safe_line=holder,
-                facts=(("shown", name),),
-            )
-        else:
-            unit.report("shared-value-without-lock", part, what=name, facts=(("shown", name),))
+        safe = "a lock is held here" if holder else ""
+        unit.report(
+            "shared-value-without-lock",
+            part,
+            what=name,
+            safe=safe,
+            safe_line=holder,
+            facts=(("shown", name),),
+        )
         return
 
 

@@ -26,6 +26,21 @@ _AUTH = re.compile(
 )
 
 
+_STRONG = re.compile(
+    r"(?i)(^|[/_\-.])(admin|delete|remove|destroy|drop|shutdown|restart|reboot|wipe|purge|grant|promote|transfer|withdraw|"
+    r"exec|command|cmd|backup|private|secret|internal)|(change|set|update)_?password"
+)
+_ASKED_FOR_ALL = re.compile(r"before_request|LoginRequiredMixin|middleware\(|dependencies\s*=\s*\[")
+"""Ways in which a module asks who it is for all of its routes at once."""
+_WRITES = re.compile(
+    r"(?i)update\s|delete\s|insert\s|\.delete\(|\.save\(|commit\(|\.update\(|\.remove\(|write\("
+)
+_OPEN_TO_ALL = re.compile(
+    r"(?i)register|sign_?up|login|create_user|add_user|contact|subscribe|upload|forgot|reset_password|profile$"
+)
+"""Routes that are meant for those who are not logged in, or that many applications leave open."""
+
+
 @check("no-login-on-critical-route", ast.FunctionDef, ast.AsyncFunctionDef)
 def unprotected(unit: "Unit", node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
     """A route named and written like something only some may do, without any check."""
@@ -36,45 +51,25 @@ def unprotected(unit: "Unit", node: ast.FunctionDef | ast.AsyncFunctionDef) -> N
     if entry.strength < 3 or not entry.web or entry.web == "lambda":
         return
     name = f"{entry.route} {node.name}"
-    text = "\n".join(
-        unit.source.lines[
-            (node.decorator_list[0].lineno if node.decorator_list else node.lineno) - 1 : node.end_lineno
-        ]
-    )
+    text = function_text(unit, node)
     if not _CRITICAL.search(name.replace(" ", "/")):
         return
-    strong = re.search(
-        r"(?i)(^|[/_\-.])(admin|delete|remove|destroy|drop|shutdown|restart|reboot|wipe|purge|grant|promote|transfer|withdraw|exec|command|cmd|backup|private|secret|internal)|(change|set|update)_?password",
-        name,
-    )
-    acts = _DESTRUCTIVE.search(text)
+    strong, acts = _STRONG.search(name), _DESTRUCTIVE.search(text)
     if not strong and not acts:
         return
     bare = re.sub(r"\bdb\.session\b|[\"'].*?[\"']", lambda m: " " * len(m.group()), text)
     found = _AUTH.search(bare)
-    module = re.search(
-        r"before_request|LoginRequiredMixin|middleware\(|dependencies\s*=\s*\[", unit.source.text
-    )
     shown = (("shown", node.name), ("route", entry.route))
-    if found or module:
-        line = (
-            (node.decorator_list[0].lineno if node.decorator_list else node.lineno)
-            + text[: found.start()].count("\n")
-            if found
-            else node.lineno
-        )
-        if found:
-            unit.report("no-login-on-critical-route", head(node), what=entry.text, facts=shown,
-                        safe="a check of who asks stands here", safe_line=line)  # fmt: skip
+    if found:
+        first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+        line = first + text[: found.start()].count("\n")
+        unit.report("no-login-on-critical-route", head(node), what=entry.text, facts=shown,
+                    safe="a check of who asks stands here", safe_line=line)  # fmt: skip
         return
-    writes = re.search(
-        r"(?i)update\s|delete\s|insert\s|\.delete\(|\.save\(|commit\(|\.update\(|\.remove\(|write\(", text
-    )
-    joins = re.search(
-        r"(?i)register|sign_?up|login|create_user|add_user|contact|subscribe|upload|forgot|reset_password|profile$",
-        name,
-    )
-    strength = 0 if strong and acts else -1 if writes and not joins and not unit.source.library else -2
+    if _ASKED_FOR_ALL.search(unit.source.text):
+        return
+    writes = _WRITES.search(text) and not _OPEN_TO_ALL.search(name) and not unit.source.library
+    strength = 0 if strong and acts else -1 if writes else -2
     unit.report("no-login-on-critical-route", head(node), what=entry.text, facts=shown, strength=strength)
 
 

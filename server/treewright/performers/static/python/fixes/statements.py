@@ -26,7 +26,7 @@ def from_environment(source: Source, node: ast.AST) -> Change | None:
         if isinstance(parent, ast.keyword) and parent.arg:
             name = parent.arg
         elif isinstance(parent, ast.Dict):
-            key = parent.keys[parent.values.index(node)]  # type: ignore[arg-type]
+            key = parent.keys[parent.values.index(node)]  # type: ignore[arg-type]  # its parent is this dict
             name = source.segment(key) if key is not None else name
         elif isinstance(parent, ast.arguments):
             return None
@@ -137,8 +137,8 @@ def without_decorator(source: Source, node: ast.AST) -> Change | None:
     """The decorator's line goes; a setting is switched on."""
     if isinstance(node, ast.Assign):
         return replace(source, node.value, "True")
-    line = node.lineno  # type: ignore[attr-defined]
-    if source.lines[line - 1].strip().startswith("@") and node.end_lineno == line:  # type: ignore[attr-defined]
+    line = node.lineno  # type: ignore[attr-defined]  # the node stands in this tree
+    if source.lines[line - 1].strip().startswith("@") and node.end_lineno == line:  # type: ignore[attr-defined]  # the node stands in this tree
         return Change([(line, 0, line + 1, 0, "")])
     return None
 
@@ -207,7 +207,7 @@ def taken_out(source: Source, node: ast.AST) -> Change | None:
     if isinstance(node, ast.stmt):
         place = source.place(node)
         return Change([(place.line, 0, place.end + 1, 0, "")]) if place.end < len(source.lines) else None
-    line = node.lineno  # type: ignore[attr-defined]
+    line = node.lineno  # type: ignore[attr-defined]  # the node stands in this tree
     text = source.lines[line - 1].strip()
     if text.endswith(",") and text.count(":") == 1:
         return Change([(line, 0, line + 1, 0, "")])

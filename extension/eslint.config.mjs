@@ -29,6 +29,6 @@ export default tseslint.config(
   },
   {
     files: ['**/*.mjs', 'test/fixtures/**/*.js'],
-    languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly' } },
+    languageOptions: { globals: { require: 'readonly', exports: 'readonly', console: 'readonly', process: 'readonly', URL: 'readonly', setTimeout: 'readonly', clearTimeout: 'readonly' } },
   },
 );

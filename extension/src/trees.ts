@@ -45,7 +45,7 @@ export type Element = RunElement | NodeElement | MoreElement;
 export type Sort = NonNullable<ChildrenRequest['sort']>;
 
 export class Trees implements vscode.TreeDataProvider<Element>, vscode.Disposable {
-  /** What has been shown and not folded away since; never the whole tree. */
+  /** What has been unfolded; never the whole tree. */
   private readonly shown = new Map<string, RunElement | NodeElement>();
   private readonly pages = new Map<string, number>();
   private readonly dirty = new Set<string>();
@@ -177,9 +177,7 @@ export class Trees implements vscode.TreeDataProvider<Element>, vscode.Disposabl
   }
 
   private forget(element: Element): void {
-    this.pages.delete(element.id);
-    const below = element.kind === 'run' ? `${element.id}/` : `${element.id}.`;
-    for (const id of this.shown.keys()) if (id.startsWith(below)) this.shown.delete(id);
+    this.pages.delete(element.id); // the elements stay: the editor keeps them, and takes no second one of the same id
   }
 
   // what the sidecar tells

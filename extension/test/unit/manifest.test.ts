@@ -18,8 +18,9 @@ interface Manifest {
 }
 
 const read = (name: string): string => fs.readFileSync(path.resolve(name), 'utf8');
-const json = <T>(name: string): T => JSON.parse(read(name)) as T;
-const manifest = json<Manifest>('package.json');
+const json = (name: string): unknown => JSON.parse(read(name));
+const texted = (name: string): Record<string, string> => json(name) as Record<string, string>;
+const manifest = json('package.json') as Manifest;
 const sources = fs.readdirSync('src').filter(name => name.endsWith('.ts')).map(name => read(path.join('src', name)));
 
 /** All texts that are shown, as the code has them. */
@@ -39,14 +40,14 @@ test('every command that is offered is registered', requirement('extension:comma
 
 test('every text of the manifest is there in both languages', requirement('extension:language:complete'), () => {
   const used = new Set([...read('package.json').matchAll(/"%([\w.]+)%"/g)].map(match => match[1] ?? ''));
-  for (const name of ['package.nls.json', 'package.nls.zh-cn.json']) assert.deepEqual(new Set(Object.keys(json<Record<string, string>>(name))), used, name);
+  for (const name of ['package.nls.json', 'package.nls.zh-cn.json']) assert.deepEqual(new Set(Object.keys(texted(name))), used, name);
 });
 
 test('every text of the code is translated, with the same places for values', requirement('extension:language:complete'), () => {
-  const chinese = json<Record<string, string>>('l10n/bundle.l10n.zh-cn.json');
+  const chinese = texted('l10n/bundle.l10n.zh-cn.json');
   const places = (text: string): string[] => (text.match(/\{\d\}/g) ?? []).sort();
   assert.deepEqual(new Set(Object.keys(chinese)), texts());
-  assert.deepEqual(new Set(Object.keys(json<Record<string, string>>('l10n/bundle.l10n.json'))), texts());
+  assert.deepEqual(new Set(Object.keys(texted('l10n/bundle.l10n.json'))), texts());
   for (const [text, translated] of Object.entries(chinese)) assert.deepEqual(places(translated), places(text), text);
 });
 

@@ -47,11 +47,12 @@ def measure(lines: int) -> dict[str, float]:
     """Seconds cold and warm, processor seconds, and peak memory in megabytes of this process and the largest worker."""
     from treewright.performers.static.audit import conclude, establish, read_sources
     from treewright.performers.static.cache import FactsCache
+    from treewright.performers.static.proofs import Proofs
 
     def audit(folder: Path, kept: Path) -> tuple[float, int]:
         begun = time.perf_counter()
         sources = read_sources(folder)
-        found = conclude(sources, establish(sources, FactsCache(kept)))
+        found = conclude(sources, establish(sources, FactsCache(kept)), Proofs(kept.with_suffix(".json")))
         return time.perf_counter() - begun, len(found.findings)
 
     with tempfile.TemporaryDirectory() as name:

@@ -14,6 +14,7 @@ from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting, label
 from treewright.performers.static.languages import SUFFIXES, is_javascript
 from treewright.performers.static.link import Linker, Project
+from treewright.performers.static.proofs import Proofs
 from treewright.performers.static.python.lints import add_lints
 from treewright.performers.static.records import framing_records
 from treewright.performers.static.report import Lines, Reporter
@@ -198,14 +199,18 @@ def _analyse_all(tasks: list[Task], workers: int | None) -> list[FileFacts]:
     return many(tasks, count)
 
 
-def conclude(sources: Sources, facts: dict[str, FileFacts]) -> Audit:
-    """Link the facts and turn them into findings, with proven edits for the confirmed ones."""
+def conclude(sources: Sources, facts: dict[str, FileFacts], proofs: Proofs | None = None) -> Audit:
+    """Link the facts and turn them into findings, with proven edits for the confirmed ones.
+
+    Args:
+        proofs: edits proven before, by content; None proves all anew.
+    """
     for file in facts.values():
         if file.fault:
             sources.not_read.append((file.path, f"line {file.fault_line}: {file.fault}"))
     add_lints(sources.root, facts)
     findings = judged(sources, facts)
-    _mend(sources, facts, findings)
+    _mend(sources, facts, findings, proofs or Proofs(None))
     relate(findings)
     lines = sum(file.lines for file in facts.values())
     records = framing_records(findings, facts.values())
@@ -248,7 +253,7 @@ def _alone(file: FileFacts, imported: set[str]) -> bool:
     return not any(name == file.module or name.startswith(file.module + ".") for name in imported)
 
 
-def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding]) -> None:
+def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding], proofs: Proofs) -> None:
     wanted = [finding for finding in findings if finding.verdict == CONFIRMED]
     scripts = [finding for finding in wanted if is_javascript(finding.position.path)]
     if scripts:
@@ -267,11 +272,21 @@ def _mend(sources: Sources, facts: dict[str, FileFacts], findings: list[Finding]
     mender = Mender(facts, sources.texts, sources.libraries, roots, lambda some: judged(sources, some))
     for finding in wanted:
         path = finding.position.path
+        key = proofs.key(finding, facts[path].digest)
+        kept = proofs.take(key, finding, sources.lines(path))
+        if kept is not None:
+            if kept:
+                finding.scores = replace(finding.scores, fixability=3)
+            _unproven(finding)
+            continue
         given = next(
             (m for m in facts[path].matches if m.rule == finding.rule and _same(m.place, finding.place)), None
         )
         mender.mend(finding, Change(list(given.edits), list(given.imports)) if given else None)
+        if finding.edits_verified or mender.work > 0:
+            proofs.put(key, finding)
         _unproven(finding)
+    proofs.save()
 
 
 def _unproven(finding: Finding) -> None:

@@ -27,6 +27,7 @@ from treewright.performers.static.cache import FactsCache
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.ground import ground
 from treewright.performers.static.judge import CONFIRMED, PRUNED
+from treewright.performers.static.proofs import Proofs
 from treewright.tree.body import Derivation, Examined, Proposal
 from treewright.tree.ids import ROOT
 from treewright.workspace.git import changed_ranges
@@ -84,7 +85,7 @@ class StaticPerformer:
             ) from fault
         cache = FactsCache(self._cache / "facts.bin") if self._cache else None
         facts = establish(sources, cache)
-        audit = conclude(sources, facts)
+        audit = conclude(sources, facts, Proofs(self._cache / "edits.json" if self._cache else None))
         at = Located(Path(os.path.relpath(sources.root, self._workspace)).as_posix())
         if spec.changed_since:
             audit.findings = _changed(audit.findings, sources.root, spec.changed_since)

@@ -66,7 +66,11 @@ def measure(cases: list[Case], title: str) -> None:
         theirs["ruff S"] = ruff(folder, bandit_map(folder))
 
     def mitigated(case: Case) -> bool:
-        return bool(case.expected) and not any(verdict == "CONFIRMED" for verdict, _, _ in case.expected)
+        return (
+            case.title.startswith("Twin")
+            or (bool(case.expected)
+            and not any(verdict == "CONFIRMED" for verdict, _, _ in case.expected))
+        )
 
     wanted = {f"s{i}.py": case.cwes for i, case in enumerate(cases) if case.cwes and not mitigated(case)}
     safe = {f"s{i}.py": case.cwes for i, case in enumerate(cases) if case.cwes and mitigated(case)}
@@ -88,6 +92,14 @@ def measure(cases: list[Case], title: str) -> None:
     for tool, found in theirs.items():
         hits = {file for file, cwe in found if same_family(cwe, wanted.get(file, ()))}
         print(f"| {tool} | {len(hits)} | {len(hits) / len(wanted):.0%} |")
+    fixed = [f.edits_verified for f in ours.findings if f.verdict == "CONFIRMED"]
+    print(f"\nCONFIRMED with a proven edit: {sum(fixed)} of {len(fixed)}")
+    if safe:
+        refuted = {f.position.path for f in ours.findings
+                   if f.verdict == "REFUTED" and same_family(f.cwe, safe.get(f.position.path, ()))}  # fmt: skip
+        print(
+            f"\nMitigated blocks refuted with a quote: {len(refuted - alarms['Treewright, CONFIRMED'])} of {len(safe)}"
+        )
     for tool, files in alarms.items() if safe else ():
         print(f"\nAlarms of {tool} on {len(safe)} mitigated blocks: {len(files)}")
     twins = [
@@ -123,6 +135,8 @@ def packages(folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    measure(read_cases(FIXTURES / "blind"), "Blind list")
+    measure(read_cases(FIXTURES / "later"), "Later list")
     measure(read_cases(FIXTURES / "unseen"), "Unseen half")
     measure(read_cases(FIXTURES), "Tuned half")
     if len(sys.argv) > 1:

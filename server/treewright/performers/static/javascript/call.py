@@ -6,15 +6,16 @@ from typing import Any, cast
 from treewright.performers.static.env import element, replace_flows
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
 from treewright.performers.static.javascript import entries, hooks
-from treewright.performers.static.javascript.evaluate import FIXED, Evaluate
+from treewright.performers.static.javascript.evaluate import Evaluate
+from treewright.performers.static.javascript.names import around, method, shown, text_of
 from treewright.performers.static.javascript.node import (
     FUNCTIONS,
     Node,
     bare,
     member_path,
     property_part,
-    string_of,
 )
+from treewright.performers.static.javascript.operators import FIXED
 from treewright.performers.static.javascript.source import resolve
 from treewright.performers.static.javascript.texts import replaced, textual
 from treewright.performers.static.python.patterns import Arguments, holds
@@ -51,7 +52,7 @@ class Calls(Evaluate):
         loaded = self._loaded(name, arguments)
         if loaded is not None:
             return loaded
-        self.unit.statement_text = _around(self.unit.source.lines, node)
+        self.unit.statement_text = around(self.unit.source.lines, node)
         clean = self.rules_about(name, node, arguments)
         del clean
         given = self._callbacks(name, arguments, callbacks)
@@ -108,11 +109,11 @@ class Calls(Evaluate):
             entry = (receiver.entries or {}).get(part)
             if entry is not None and entry.name:
                 return entry.name
-            return _method(receiver, part)
+            return method(receiver, part)
         if function.kind == "subscript_expression":
             index = self.eval(function.field("index"))
             if isinstance(index.const, str):
-                return _method(arguments.receiver, index.const)
+                return method(arguments.receiver, index.const)
             if index.flows and not self.unit.quiet:
                 flows = self.effective(index.flows)
                 self.sink("module-chosen-by-input", function, function.text.split("\n")[0][:40], flows)
@@ -127,7 +128,7 @@ class Calls(Evaluate):
         for entry in self.unit.tables.calls.find(name):
             rule = entry["rule"]
             self.unit.facts.examined[rule] = self.unit.facts.examined.get(rule, 0) + 1
-            if not holds(entry.get("where", ()), arguments, _text) or not self.unit.context(entry, self):
+            if not holds(entry.get("where", ()), arguments, text_of) or not self.unit.context(entry, self):
                 continue
             if entry.get("new", False) and node.kind != "new_expression":
                 continue
@@ -146,7 +147,7 @@ class Calls(Evaluate):
             if entry.get("browser") and not self.unit.browser:
                 continue
             self.unit.facts.examined[rule] = self.unit.facts.examined.get(rule, 0) + 1
-            if not holds(entry.get("where", ()), arguments, _text) or not self.unit.context(entry, self):
+            if not holds(entry.get("where", ()), arguments, text_of) or not self.unit.context(entry, self):
                 continue
             if entry.get("plain_page") and not self._is_page(reply):
                 continue
@@ -249,7 +250,7 @@ class Calls(Evaluate):
         for entry in tables.validators.find(name):
             self._validate(entry, node, arguments)
         for entry in tables.sanitisers.find(name):
-            if holds(entry.get("where", ()), arguments, _text):
+            if holds(entry.get("where", ()), arguments, text_of):
                 return self._cleaned(entry, node, name, flows, arguments)
         if tables.drops.find(name):
             return named(f"{name}()"[:160])
@@ -298,7 +299,7 @@ class Calls(Evaluate):
 
     def _validate(self, entry: dict[str, Any], node: Node, arguments: Arguments) -> None:
         found = arguments.get(entry.get("arg", "0"))
-        if found is None or not holds(entry.get("where", ()), arguments, _text):
+        if found is None or not holds(entry.get("where", ()), arguments, text_of):
             return
         mark = Mark(frozenset(entry["kinds"]), node.line, entry["why"])
         for flow in found[1].flows:
@@ -373,40 +374,3 @@ class Calls(Evaluate):
             elif part.kind == "jsx_expression":
                 self.eval(part)
         return named("#jsx")
-
-
-def _method(receiver: Value, part: str) -> str:
-    if isinstance(receiver.const, str):
-        return f"str().{part}"
-    if receiver.name.startswith("#regex"):
-        return f"regex().{part}"
-    if receiver.items is not None and not receiver.name:
-        return f"array().{part}"
-    if receiver.name == "window":
-        return part
-    return f"{receiver.name or '?'}.{part}"
-
-
-def _text(node: Any) -> str:
-    return str(node.text)
-
-
-def _around(lines: list[str], node: Node) -> str:
-    first = lines[node.line - 1] if node.line <= len(lines) else ""
-    last = lines[node.end - 1] if node.end != node.line and node.end <= len(lines) else ""
-    return f"{first} {last}"
-
-
-def shown(name: str) -> str:
-    """A dotted name as a reader writes it: the last two parts, no marks of ours."""
-    parts = name.lstrip("~?.#").replace("()", "").replace("[]", "").rpartition("/")[2].split(".")
-    found = ".".join(part for part in parts[-2:] if part)
-    return found or "the call"
-
-
-def required(node: Node) -> str | None:
-    """The text of `require("x")`, or None."""
-    function, listed = node.field("function"), node.field("arguments")
-    if node.kind != "call_expression" or function is None or function.text != "require" or listed is None:
-        return None
-    return string_of(listed.named[0]) if listed.named else None

@@ -8,9 +8,10 @@ import re
 from typing import Any, cast
 
 from treewright.performers.static.facts import ALL, Flow, Mark
-from treewright.performers.static.javascript.call import Calls, shown
-from treewright.performers.static.javascript.evaluate import FIXED
+from treewright.performers.static.javascript.call import Calls
+from treewright.performers.static.javascript.names import shown
 from treewright.performers.static.javascript.node import Node, bare, member_path, property_part
+from treewright.performers.static.javascript.operators import FIXED
 from treewright.performers.static.python.patterns import Arguments
 from treewright.performers.static.python.value import Value
 

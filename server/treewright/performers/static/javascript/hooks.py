@@ -1,7 +1,7 @@
 """Rules that need the interpreter's values but are more than a table row: one small function each."""
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from treewright.performers.static.facts import Flow, Label
 from treewright.performers.static.facts import Source as Origin
@@ -96,8 +96,8 @@ def _target(run: Any, target: Node) -> str:
 
 
 def _as_arguments(node: Node, source: Node | None, value: Value) -> Arguments:
-    found = Arguments(node)  # type: ignore[arg-type]
-    found.positional.append((source or node, value))  # type: ignore[arg-type]
+    found = Arguments(cast("Any", node))
+    found.positional.append((cast("Any", source or node), value))
     return found
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from treewright.performers.static.facts import ALL, Flow, Mark
-from treewright.performers.static.javascript.evaluate import FIXED
 from treewright.performers.static.javascript.node import FUNCTIONS, bare, string_of
+from treewright.performers.static.javascript.operators import FIXED
 from treewright.performers.static.python.patterns import Arguments
 from treewright.performers.static.python.value import UNKNOWN, Value, constant, merge_flows, named
 

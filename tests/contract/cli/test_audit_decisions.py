@@ -9,7 +9,6 @@ import pytest
 
 from tests.contract.cli.terminal import FLAWED, Command
 
-
 NEW = """import os
 from flask import Flask, request
 

@@ -66,10 +66,8 @@ def measure(cases: list[Case], title: str) -> None:
         theirs["ruff S"] = ruff(folder, bandit_map(folder))
 
     def mitigated(case: Case) -> bool:
-        return (
-            case.title.startswith("Twin")
-            or (bool(case.expected)
-            and not any(verdict == "CONFIRMED" for verdict, _, _ in case.expected))
+        return case.title.startswith("Twin") or (
+            bool(case.expected) and not any(verdict == "CONFIRMED" for verdict, _, _ in case.expected)
         )
 
     wanted = {f"s{i}.py": case.cwes for i, case in enumerate(cases) if case.cwes and not mitigated(case)}

@@ -109,7 +109,9 @@ def main() -> None:
     print(f"| last to first | {last / first:.2f} |")
     print(f"| reopening by the snapshot | {best[0]:.2f} s, {best[1]:.0f} MB |")
     print(f"| reopening by the journal alone | {replay[0]:.1f} s, {replay[1]:.0f} MB |")
-    print(f"| peak memory while growing | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB |")
+    print(
+        f"| peak memory while growing | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB |"
+    )
 
 
 if __name__ == "__main__":

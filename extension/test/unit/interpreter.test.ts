@@ -28,11 +28,11 @@ test('nothing that steers a Python reaches the sidecar', requirement('extension:
 });
 
 test('a file is within a folder only when it lies in it', () => {
-  assert.ok(isWithin('/work/app/.venv/bin/python', ['/work/app']));
-  assert.ok(isWithin('/work/app', ['/work/app']));
-  assert.ok(!isWithin('/work/application/python', ['/work/app']));
-  assert.ok(!isWithin('/usr/bin/python', ['/work/app']));
-  assert.ok(isWithin('/work/app/..python/bin', ['/work/app']));
+  assert.ok(isWithin('/code/app/.venv/bin/python', ['/code/app']));
+  assert.ok(isWithin('/code/app', ['/code/app']));
+  assert.ok(!isWithin('/code/application/python', ['/code/app']));
+  assert.ok(!isWithin('/usr/bin/python', ['/code/app']));
+  assert.ok(isWithin('/code/app/..python/bin', ['/code/app']));
 });
 
 test('on Windows the launcher is asked first', () => {

@@ -15,7 +15,33 @@ from treewright.surfaces.mcp.calls import TARGETS
 from treewright.surfaces.mcp.cards import MOST_TOOLS, NAME_MOST, all_cards, choose
 from treewright.surfaces.mcp.directive import _advice
 
-CONTRACT = ["tree_start", "tree_next", "tree_submit", "tree_status", "tree_node", "tree_children", "tree_resume", "tree_stop", "tree_report", "tree_chain", "list_presets", "search_start", "search_submit_candidate", "search_result", "cap_reserve", "cap_settle", "cap_status", "kernel_exec", "kernel_list_vars", "kernel_inspect", "kernel_reset", "kernel_interrupt", "kernel_install_pkg", "audit_code", "validate_preset"]
+CONTRACT = [
+    "tree_start",
+    "tree_next",
+    "tree_submit",
+    "tree_status",
+    "tree_node",
+    "tree_children",
+    "tree_resume",
+    "tree_stop",
+    "tree_report",
+    "tree_chain",
+    "list_presets",
+    "search_start",
+    "search_submit_candidate",
+    "search_result",
+    "cap_reserve",
+    "cap_settle",
+    "cap_status",
+    "kernel_exec",
+    "kernel_list_vars",
+    "kernel_inspect",
+    "kernel_reset",
+    "kernel_interrupt",
+    "kernel_install_pkg",
+    "audit_code",
+    "validate_preset",
+]
 LONGEST_PREFIX = "mcp__claude_ai_treewright__"
 """What a client puts before a name; with it, 64 characters is the shortest limit known."""
 

@@ -45,9 +45,7 @@ def _hedges(name: str, text: str, language: str) -> list[Violation]:
 
 def _uncited(name: str, text: str, paths: set[str], urls: set[str]) -> list[Violation]:
     places = [
-        match[0]
-        for match in _PLACE.finditer(text)
-        if not any(_names(match[1], path) for path in paths)
+        match[0] for match in _PLACE.finditer(text) if not any(_names(match[1], path) for path in paths)
     ]
     known = {url.rstrip("/") for url in urls}
     prose = _SHOWN.sub(" ", text)  # an address in code or quotes is an example, not a claim

@@ -101,7 +101,9 @@ class Project:
         if callee in self.functions:
             return callee
         if callee in self.classes:
-            return self._find(f"{callee}.__init__", depth + 1) or self._find(f"{callee}.constructor", depth + 1)
+            return self._find(f"{callee}.__init__", depth + 1) or self._find(
+                f"{callee}.constructor", depth + 1
+            )
         head, _, last = callee.rpartition(".")
         if callee in self.aliases:
             return self._find(self.aliases[callee], depth + 1)

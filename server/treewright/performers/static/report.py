@@ -22,9 +22,7 @@ class Reporter:
         linker: resolves flows. lines: gives a file's lines. setting: of a file.
     """
 
-    def __init__(
-        self, linker: Linker, lines: Lines, setting: Callable[[FileFacts], Setting]
-    ) -> None:
+    def __init__(self, linker: Linker, lines: Lines, setting: Callable[[FileFacts], Setting]) -> None:
         self.linker, self.lines, self.setting = linker, lines, setting
 
     def _rule(self, facts: FileFacts, rule: str) -> Rule:

@@ -18,7 +18,7 @@ JOBS ?= 2
 PYTEST := PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest
 EXTENSION := $(wildcard extension/package.json)
 
-.PHONY: help audit test test-all check format lint types extension-check extension-test vsix vsix-offline soak bench pins clean runtime dev node
+.PHONY: help audit test test-editor test-all check format lint types extension-check extension-test vsix vsix-offline soak bench pins clean runtime dev node
 
 help: ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,7 +29,10 @@ audit: runtime ## audit TARGET=path offline (without TARGET: a small flawed samp
 test: dev node lint types extension-check extension-test ## every gate: set-up, linters, types, all tests
 	@$(PYTEST) -q -n $(JOBS) -m "not soak and not bench" tests $(ARGS)
 
-test-all: test ## test, and the extension in a recent VS Code, and its first use with nothing prepared
+test-editor: node ## the extension in a real VS Code 1.100.3 in a real browser
+	@cd extension && npm run --silent test:host && npm run --silent test:e2e
+
+test-all: test test-editor ## test, the editor tests, a recent VS Code too, and first use with nothing prepared
 	@cd extension && npm run --silent test:full
 	@cd extension && CODE_SERVER=4.139.1 npm run --silent test:host && CODE_SERVER=4.139.1 npm run --silent test:e2e
 
@@ -69,7 +72,7 @@ endif
 
 extension-test: node
 ifneq ($(EXTENSION),)
-	@cd extension && npm run --silent test:unit && npm run --silent test:host && npm run --silent test:e2e
+	@cd extension && npm run --silent test:unit
 endif
 
 vsix: dev node ## pack the extension for every platform into dist/

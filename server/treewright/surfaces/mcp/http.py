@@ -76,16 +76,33 @@ class _Serving(uvicorn.Server):
         yield
 
 
-def write_token(folder: Path, port: int) -> tuple[Path, str]:
-    """Write a fresh token to a file that only the user can read, and return both.
+def token_path(folder: Path, port: int) -> Path:
+    """Return where the token of a server on a port is kept."""
+    return folder / f"mcp-http-{port}.token"
+
+
+def write_token(path: Path) -> str:
+    """Write a fresh token to a file that only the user can read, and return it.
 
     Raises:
         StoreError: the disk refused.
     """
     token = secrets.token_urlsafe(32)
-    path = folder / f"mcp-http-{port}.token"
     replace_file(path, [token.encode("ascii"), b"\n"], private=True)
-    return path, token
+    return token
+
+
+def _leave_cleanly_from_now_on(path: Path) -> None:
+    """Take the token away when the process is told to end before the server listens to signals itself."""
+
+    def leave(number: int, _frame: object) -> None:
+        path.unlink(missing_ok=True)
+        raise SystemExit(128 + number)
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, leave)
 
 
 def serve_http(options: Options, port: int) -> int:
@@ -106,7 +123,9 @@ def serve_http(options: Options, port: int) -> int:
         listener.bind((HOST, port))
         listener.listen(128)
         bound = listener.getsockname()[1]
-        path, token = write_token(root.folder, bound)
+        path = token_path(root.folder, bound)
+        _leave_cleanly_from_now_on(path)
+        token = write_token(path)
         try:
             sys.stderr.write(
                 f"treewright mcp listens on http://{HOST}:{bound}{PATH}; its token is in {path}\n"

@@ -266,7 +266,8 @@ def test_whatever_was_called_before_following_it_ends_in_a_finalised_session(
     for name, arguments in calls:
         reply = desk.call(name, {"session_id": session_id, **arguments})
         assert reply["message"]
-        assert reply["ok"] or reply["next_tool"], reply
+        done = not desk.next_action(session_id)["next_tool"]  # finalised and moved: nothing is left to call
+        assert reply["ok"] or reply["next_tool"] or done, reply
         assert reply.get("code") != "internal_error", reply
     follow(desk, session_id, dict.fromkeys(DIMENSIONS, value))
     assert desk.resume_session(session_id)["status"] == "finalized"

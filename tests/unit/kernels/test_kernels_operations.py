@@ -157,6 +157,7 @@ def test_a_reset_leaves_nothing_and_is_no_surprise(operations: KernelOperations)
     assert (result.result, result.kernel_restarted) == ("False", False)
 
 
+@pytest.mark.soak  # its short idle time races with a busy machine
 @pytest.mark.requirement("kernels:operations:idle")
 def test_an_idle_kernel_stops_and_the_next_call_says_so() -> None:
     with KernelOperations(OperationSettings(limits=LIMITS, idle_timeout_s=0.4)) as made:

@@ -4,10 +4,10 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from treewright.performers.static.env import Env
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Place
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python.compose import after_query, from_template
-from treewright.performers.static.python.env import Env
 from treewright.performers.static.python.parts import element, entry_at, fold, path_key
 from treewright.performers.static.python.value import (
     UNKNOWN,

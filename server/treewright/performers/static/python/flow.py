@@ -4,8 +4,8 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from treewright.performers.static.env import Env, join_env
 from treewright.performers.static.facts import Flow, FunctionFacts, Label, Mark, Step
-from treewright.performers.static.python.env import Env, join_env
 from treewright.performers.static.python.guards import Guards
 from treewright.performers.static.python.parts import element, path_key
 from treewright.performers.static.python.value import Value, add_step, merge_flows, named

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from treewright.performers.static.env import Env
 from treewright.performers.static.facts import (
     ALL,
     Definition,
@@ -18,7 +19,6 @@ from treewright.performers.static.facts import (
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python import entries, hooks
 from treewright.performers.static.python.entries import Entry, entry_of
-from treewright.performers.static.python.env import Env
 from treewright.performers.static.python.fields import fields_of
 from treewright.performers.static.python.flow import FunctionRun
 from treewright.performers.static.python.patterns import NameTable

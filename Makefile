@@ -18,7 +18,7 @@ JOBS ?= 2
 PYTEST := PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest
 EXTENSION := $(wildcard extension/package.json)
 
-.PHONY: help audit test test-editor test-all check format lint types extension-check extension-test vsix vsix-offline soak bench pins clean runtime dev node
+.PHONY: help audit test test-editor test-all check format lint types extension-check extension-test vsix vsix-offline soak bench pins release version docs clean runtime dev node
 
 help: ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +82,15 @@ vsix: dev node ## pack the extension for every platform into dist/
 
 vsix-offline: dev node ## pack the extension for this platform with every wheel inside
 	@$(BIN)/python tools/package_extension.py --offline
+
+release: dev node ## build, check and list everything that is released, from the last commit, into dist/
+	@$(BIN)/python -m tools.release $(ARGS)
+
+version: dev ## say the version; with V=x.y.z: set it everywhere and date the changelog
+	@$(BIN)/python -m tools.version $(V)
+
+docs: dev ## generate docs/reference anew from the code
+	@$(BIN)/python -m tools.reference
 
 runtime dev: python-found
 	@"$(PYTHON)" tools/environment.py $@

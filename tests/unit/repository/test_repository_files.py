@@ -9,6 +9,7 @@ import pytest
 
 import treewright
 from tests.unit.repository.source import ROOT, tracked_files
+from tools.version import current
 
 LOCKS = ("requirements/*.txt", "package-lock.json", "extension/package-lock.json", "uv.lock")
 # Put together here, so that this file does not contain what it forbids.
@@ -100,6 +101,14 @@ def test_every_declared_dependency_is_pinned() -> None:
     assert names <= set(pins("runtime"))
 
 
+def test_the_dev_extra_names_what_the_gates_install() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = (ROOT / "requirements/dev.in").read_text(encoding="utf-8").splitlines()
+    asked = [line.partition(" ;")[0] for line in lines if line and not line.startswith(("#", "-"))]
+    extras = project["optional-dependencies"]
+    assert sorted(asked) == sorted([*extras["dev"], *extras["local"]])
+
+
 def test_every_runtime_package_stands_in_the_licence_notices() -> None:
     notices = {
         line.split()[0]
@@ -110,9 +119,14 @@ def test_every_runtime_package_stands_in_the_licence_notices() -> None:
 
 
 def test_one_version_everywhere() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    said = {"pyproject.toml": project["version"], "treewright.__version__": treewright.__version__}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert project["project"]["dynamic"] == ["version"]
+    said = {"treewright.__version__": treewright.__version__}
+    said[project["tool"]["hatch"]["version"]["path"]] = current(ROOT)
     manifest = ROOT / "extension" / "package.json"
+    lock = json.loads((ROOT / "extension" / "package-lock.json").read_text(encoding="utf-8"))
+    said["extension/package-lock.json"] = lock["version"]
+    said["its own package there"] = lock["packages"][""]["version"]
     if manifest.is_file():
         said["extension/package.json"] = json.loads(manifest.read_text(encoding="utf-8"))["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

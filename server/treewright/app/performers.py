@@ -145,7 +145,7 @@ def choose_verifier(workspace: Path, options: Mapping[str, Any], configuration: 
         options: of the run; `online` allows fetching addresses.
         configuration: names a search service.
     """
-    from treewright.app.numbers import KernelNumbers
+    from treewright.app.execution import Execution
     from treewright.performers.verify import Verifier
 
     fetch = None
@@ -153,5 +153,6 @@ def choose_verifier(workspace: Path, options: Mapping[str, Any], configuration: 
         from treewright.app.online import shared_web
 
         fetch = shared_web(configuration.settings.online.search_url).checked
-    numbers = KernelNumbers()
-    return Hired(Verifier(workspace, fetch=fetch, numbers=numbers), numbers.close, lambda: None)
+    execution = Execution(workspace)
+    verifier = Verifier(workspace, fetch=fetch, numbers=execution, commands=execution)
+    return Hired(verifier, execution.close, lambda: None)

@@ -6,11 +6,11 @@ re-write a file's newlines (field report pocc/pre-commit-hooks#21).
 """
 
 import codecs
-import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from treewright.regular import NotRegularError, TooLargeError, read_regular
 
 MAX_BYTES = 16 * 1024 * 1024
 """Larger files are reported as skipped: 16 MiB is the reader's limit elsewhere in the project too."""
@@ -23,8 +23,6 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be", "utf-16-be"),
 )
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-"""A pipe that nobody writes to would keep whoever opens it waiting for ever."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 
 
@@ -155,16 +153,14 @@ def read_source(path: Path, max_bytes: int = MAX_BYTES) -> Decoded | Unreadable:
 def read_bytes(path: Path, max_bytes: int = MAX_BYTES) -> bytes | Unreadable:
     """Read a regular file whole, or say why not; a pipe or a device is not waited for."""
     try:
-        with os.fdopen(os.open(path, _FLAGS), "rb") as stream:
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                return Unreadable("special", "it is no regular file")
-            data = stream.read(max_bytes + 1)
+        return read_regular(path, max_bytes)
+    except NotRegularError:
+        return Unreadable("special", "it is no regular file")
+    except TooLargeError:
+        return Unreadable("too-large", f"it is larger than {max_bytes} bytes")
     except FileNotFoundError:
         return Unreadable("gone", "it was there when the folder was listed and is not any more")
     except PermissionError:
         return Unreadable("denied", "reading it is not permitted")
     except OSError as error:
         return Unreadable("error", error.strerror or type(error).__name__)
-    if len(data) > max_bytes:
-        return Unreadable("too-large", f"it is larger than {max_bytes} bytes")
-    return data

@@ -31,6 +31,15 @@ _SAFE_OPTIONS = [
     "core.askPass=",
     "-c",
     "log.showSignature=false",
+    # a repository's own format (`format.pretty`, `%G?`) may ask for signatures, and so for this program
+    "-c",
+    "gpg.program=false",
+    "-c",
+    "gpg.openpgp.program=false",
+    "-c",
+    "gpg.x509.program=false",
+    "-c",
+    "gpg.ssh.program=false",
     "-c",
     "core.quotePath=false",
 ]

@@ -23,6 +23,7 @@ OUTPUTS = {
 }
 
 
+@pytest.mark.requirement("cli:audit:offline")
 @pytest.mark.requirement(
     "exploration:output:tree-json", "exploration:output:report", "exploration:offline:says-so"
 )
@@ -98,6 +99,7 @@ def test_spaces_and_letters_of_any_script_in_paths_change_nothing(treewright: Co
     assert ran.json()["unresolved"] == 0
 
 
+@pytest.mark.requirement("cli:audit:fail-on")
 def test_fail_on_confirmed_exits_1_only_when_there_is_one(
     treewright: Command, flawed: Path, tmp_path: Path
 ) -> None:
@@ -106,6 +108,7 @@ def test_fail_on_confirmed_exits_1_only_when_there_is_one(
     assert treewright("audit", flawed, "--fail-on", "confirmed", "--out", "b").code == 0
 
 
+@pytest.mark.requirement("cli:audit:sarif")
 @pytest.mark.requirement("exploration:output:sarif", "exploration:output:cwe")
 def test_sarif_on_stdout_has_the_finding_at_its_line(treewright: Command, flawed: Path) -> None:
     ran = treewright("audit", flawed, "--format", "sarif")
@@ -120,6 +123,7 @@ def test_sarif_on_stdout_has_the_finding_at_its_line(treewright: Command, flawed
     assert "external/cwe/cwe-89" in rule["properties"]["tags"]
 
 
+@pytest.mark.requirement("cli:audit:json")
 def test_json_on_stdout_is_one_object(treewright: Command, flawed: Path) -> None:
     ran = treewright("audit", flawed, "--format", "json")
     assert ran.json()["status"] == "CONVERGED"

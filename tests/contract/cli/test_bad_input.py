@@ -18,6 +18,7 @@ def one_line(err: str) -> str:
     return said[0]
 
 
+@pytest.mark.requirement("cli:commands:unknown-flag")
 def test_an_unknown_flag_names_the_nearest_one(treewright: Command) -> None:
     ran = treewright("audit", "--widht", "3")
     assert ran.code == 2
@@ -25,6 +26,7 @@ def test_an_unknown_flag_names_the_nearest_one(treewright: Command) -> None:
     assert "Traceback" not in ran.err
 
 
+@pytest.mark.requirement("cli:errors:missing-target")
 @pytest.mark.requirement("exploration:flow:root-unparseable")
 def test_a_missing_path_is_not_found_and_leaves_nothing(treewright: Command, tmp_path: Path) -> None:
     ran = treewright("audit", "nowhere", "--out", "out")

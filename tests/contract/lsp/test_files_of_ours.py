@@ -16,6 +16,7 @@ def preset_in(folder: Path, name: str = "mine") -> tuple[str, str]:
     return uri_of(folder / "presets" / f"{name}.md"), text.replace("name: brainstorm", f"name: {name}", 1)
 
 
+@pytest.mark.requirement("exploration:validate:in-editor")
 @pytest.mark.requirement("lsp:writing:diagnostics")
 def test_a_preset_is_checked_while_it_is_typed(connect: Connect, workspace: Path) -> None:
     client = connect()

@@ -20,6 +20,7 @@ def sample(kind: str) -> str:
     return (SAMPLES / f"{kind}.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.requirement("exploration:validate:documents")
 def test_everything_that_is_shipped_is_valid() -> None:
     assert [str(f) for f in validate_paths(default_paths())] == []
 
@@ -44,6 +45,7 @@ def test_what_a_file_is_shows_in_its_folder_or_its_keys(
     assert file_kind(put(tmp_path / path, text), text) == kind
 
 
+@pytest.mark.requirement("exploration:validate:one-line-a-fault")
 @pytest.mark.requirement("presets:validate:line-format")
 def test_a_fault_is_one_line_with_file_line_column_rule_and_message(tmp_path: Path) -> None:
     path = put(tmp_path / "presets" / "sample.md", sample("preset").replace("key: B", "key: R"))

@@ -41,6 +41,7 @@ def test_the_audit_says_of_scripts_what_the_case_says(case: Case, tmp_path: Path
     assert not alarms(case, found)
 
 
+@pytest.mark.requirement("exploration:offline:mitigation-searched")
 @pytest.mark.requirement("audit:javascript:twins-quoted")
 @pytest.mark.parametrize(
     "case", [c for c in CASES if any(e[0] == "REFUTED" for e in c.expected)], ids=lambda c: c.title

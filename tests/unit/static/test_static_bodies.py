@@ -11,6 +11,7 @@ from treewright.performers.static.body import Located, derivation
 from treewright.presets.loader import load_preset
 
 
+@pytest.mark.requirement("exploration:offline:facts-only")
 @pytest.mark.requirement("audit:bodies:no-violation")
 def test_no_finding_of_any_case_breaks_a_rule_of_the_engine(tmp_path: Path) -> None:
     preset = load_preset("code-audit")

@@ -42,6 +42,7 @@ def run(host):
 """
 
 
+@pytest.mark.requirement("exploration:offline:data-flow")
 @pytest.mark.requirement("audit:flow:across-files")
 def test_a_value_is_followed_into_another_file_and_every_step_is_quoted(tmp_path: Path) -> None:
     write(tmp_path, {"app.py": VIEW, "tools.py": TOOLS})
@@ -64,6 +65,7 @@ def test_every_quote_of_every_finding_stands_in_its_file(tmp_path: Path) -> None
             assert quote.text.strip()
 
 
+@pytest.mark.requirement("exploration:offline:fix-parses")
 @pytest.mark.slow
 @pytest.mark.requirement("audit:edits:proven")
 def test_offered_edits_fit_parse_and_clear_their_finding(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ def cite(path: str, start: int = 0, end: int = 0, quote: str = "") -> Citation:
     return Citation(path=path, start=start, end=end, quote=quote)
 
 
+@pytest.mark.requirement("exploration:evidence:lines-with-quote")
 @pytest.mark.requirement("store:citations:verified")
 @pytest.mark.parametrize(
     ("start", "end", "quote"),
@@ -43,6 +44,7 @@ def test_a_quote_that_equals_the_lines_up_to_white_space_is_verified(
     assert (checked.state, checked.reason) == (CitationState.VERIFIED, "")
 
 
+@pytest.mark.requirement("exploration:evidence:lines-corrected")
 @pytest.mark.requirement("store:citations:corrected")
 @pytest.mark.parametrize(
     ("start", "end", "quote", "found"),
@@ -92,6 +94,7 @@ def test_what_is_not_there_is_unverified_with_a_reason(
     assert checked.citation == given_citation
 
 
+@pytest.mark.requirement("exploration:evidence:lines-weak")
 @pytest.mark.requirement("store:citations:weak")
 def test_lines_without_a_quote_or_with_a_part_of_one_are_weak(workspace: Path) -> None:
     checker = CitationChecker(workspace)
@@ -100,6 +103,7 @@ def test_lines_without_a_quote_or_with_a_part_of_one_are_weak(workspace: Path) -
     assert checker.check(cite("pkg/a.py", 5, 5, "s.system(cmd)")).state is CitationState.UNVERIFIED
 
 
+@pytest.mark.requirement("exploration:evidence:outside-workspace")
 @pytest.mark.requirement("store:citations:inside")
 def test_nothing_outside_the_workspace_is_looked_at(workspace: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"

@@ -1,6 +1,6 @@
 """An OpenAI-compatible endpoint on loopback in a thread of its own, that answers by schema and logs what it was asked.
 
-It can be slow, overloaded, or gone for a while; its log tells which answers were really delivered, and how many calls overlapped.
+It can be slow, overloaded, silent, or gone for a while; its log tells which answers were really delivered, and how many calls overlapped.
 """
 
 import json
@@ -40,6 +40,25 @@ class Endpoint:
     refuse: int = 0
     calls: list[Call] = field(default_factory=list)
     dead: bool = False
+    silent: bool = False
+
+    def fall_silent(self, flights: int, timeout_s: float = 60.0) -> None:
+        """Answer nothing from now on, and wait until so many calls are open.
+
+        With as many open calls as a run has tasks in flight, every answer that was delivered has been taken: its task asked for more,
+        or was done and made room for another.
+        """
+        deadline = time.monotonic() + timeout_s
+        with self._moved:
+            self.silent = True
+            assert self._moved.wait_for(lambda: self._waiting >= flights, deadline - time.monotonic())
+
+    def drop(self) -> None:
+        """Close the calls that wait, without a word, and answer those that come from now on."""
+        with self._moved:
+            self.silent = False
+            self._generation += 1
+            self._moved.notify_all()
 
     def die(self) -> None:
         """Take no call any more: nobody listens, and open connections are closed."""
@@ -50,6 +69,9 @@ class Endpoint:
     def __enter__(self) -> Self:
         owner = self
         self._lock = threading.Lock()
+        self._moved = threading.Condition()
+        self._waiting = 0
+        self._generation = 0
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -120,6 +142,9 @@ class Endpoint:
                 )
                 return
             time.sleep(self.latency_s)
+            if self._dropped():
+                handler.close_connection = True
+                return
             schema = body["response_format"]["json_schema"]["schema"]
             text = json.dumps(self.answer.fill(schema, prompt))
             call.ended = time.monotonic()
@@ -129,6 +154,18 @@ class Endpoint:
             call.delivered = False
         finally:
             call.ended = call.ended or time.monotonic()
+
+    def _dropped(self) -> bool:
+        """Wait while the endpoint is silent; tell whether the call was dropped then."""
+        with self._moved:
+            if not self.silent:
+                return False
+            generation = self._generation
+            self._waiting += 1
+            self._moved.notify_all()
+            self._moved.wait_for(lambda: self._generation != generation)
+            self._waiting -= 1
+            return True
 
 
 def _stream(text: str, prompt: str) -> bytes:

@@ -12,7 +12,8 @@ from tests.contract.lsp.audits import Audit, workspace_of
 from tests.contract.lsp.editing import FULL, edit, open_text, published, uri_of
 from tests.contract.lsp.raw import RawClient
 from treewright.app.context import Context
-from treewright.app.views import NodeFilter, TreeView
+from treewright.app.rows import NodeFilter
+from treewright.app.views import TreeView
 from treewright.tree.node import Node, Phase
 from treewright.tree.run import Role
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treewright.app.context import Context, new_run_id, timestamp, utc_now
 from treewright.app.describe import entry_of
 from treewright.app.glossary import glossary_step
+from treewright.app.listing import keep_listing
 from treewright.app.materials import Loaded, load_for, load_materials
 from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import Chosen, Hired, choose_performer, choose_verifier
@@ -179,6 +180,7 @@ class Growing:
                 self.configuration.root.decisions,
             )
             self.writer.save_snapshot()
+            keep_listing(self.writer, self.loaded.materials.preset)
             self._index()
             return outputs
         finally:

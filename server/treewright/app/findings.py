@@ -20,7 +20,7 @@ from treewright.explore.reports.sarif import rule_id
 from treewright.explore.rules.text import as_text
 from treewright.store.decisions import Decisions, FindingKey, finding_key
 from treewright.store.index import IndexEntry
-from treewright.store.run_folder import JOURNAL
+from treewright.store.run_folder import JOURNAL, first_event
 from treewright.tree import event as e
 from treewright.tree.citation import Citation, Edit
 from treewright.tree.node import Node, Phase
@@ -165,10 +165,10 @@ class FindingSource:
             self._audits.pop(folder, None)
             return None
         try:
-            if known is None:
-                view = RunView(self._context, str(folder))
-                known = _Audit(stamp, view) if view.preset.root_kind == "code" else None
-                self._audits[folder] = known
+            if known is None and not _of_code(folder):
+                self._audits[folder] = None
+            elif known is None:
+                known = self._audits[folder] = _Audit(stamp, RunView(self._context, str(folder)))
             elif known.stamp != stamp:
                 known.view.reader.refresh()
                 known.stamp = stamp
@@ -306,6 +306,19 @@ def _concerns(entry: IndexEntry, folder: Path) -> bool:
         return False
     own = Path(entry.workspace)
     return own.is_relative_to(folder) or folder.is_relative_to(own)
+
+
+def _of_code(folder: Path) -> bool:
+    """Tell whether a run is an audit of code, by its first event: a large tree of another kind is never opened for that.
+
+    Raises:
+        RunError: it was cut off before it began.
+        StoreError: its beginning cannot be read.
+    """
+    started = first_event(folder)
+    if not isinstance(started, e.RunStarted):
+        raise RunError("run_empty", "This run was cut off before it began.")
+    return started.root.kind == "code"
 
 
 def _stamp(path: Path) -> Stamp | None:

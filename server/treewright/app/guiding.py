@@ -17,6 +17,7 @@ from treewright.app.context import Context, timestamp
 from treewright.app.describe import entry_of
 from treewright.app.explorations import PickedUp, picked_up_of, raised_caps
 from treewright.app.guided import READY_LOOKED_AT, Due, Standing, Taken, faults_against, standing_of
+from treewright.app.listing import keep_listing
 from treewright.app.materials import Loaded, load_for
 from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import GUIDED, Chosen, Hired, choose_verifier
@@ -283,6 +284,7 @@ class Guide:
             held.views_due = begun + max(2.0, took * _VIEWS_SHARE)
         if held.since_snapshot >= _SNAPSHOT_EVENTS:
             writer.save_snapshot()
+            keep_listing(writer, preset)
             held.since_snapshot = 0
         self._index(held.folder, writer)
 

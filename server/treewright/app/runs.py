@@ -40,7 +40,9 @@ def list_runs(context: Context, workspace: Path | None = None) -> list[IndexEntr
     entries = list(context.index(configuration).read().entries.values())
     if workspace is not None:
         known = {entry.path for entry in entries}
-        found = (describe_run(path.parent) for path in workspace.glob(f"{OUTPUT_FOLDER}/*/*/{JOURNAL}"))
+        journals = workspace.glob(f"{OUTPUT_FOLDER}/*/*/{JOURNAL}")
+        # Only what the index does not know is opened: a large run takes seconds.
+        found = (describe_run(path.parent) for path in journals if path.parent.absolute() not in known)
         entries = [e for e in entries if e.workspace == str(workspace)]
         entries += [e for e in found if e is not None and e.path not in known]
     return sorted((e for e in entries if e.path.exists()), key=lambda e: e.updated, reverse=True)

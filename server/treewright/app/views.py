@@ -1,97 +1,34 @@
 """Looking at a tree piece by piece: pages of children, filtered and sorted, without ever handing the whole tree out.
 
-A filtered tree shows the nodes that match and the way down to each; everything is answered from the folded tree in
-memory, bodies stay in the journal.
+A filtered tree shows the nodes that match and the way down to each. A large run is looked at by the rows that lie beside its
+journal until something is asked for that only the folded tree knows.
 """
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any, NamedTuple
 
 from treewright.app.context import Context
-from treewright.app.runs import RunView
-from treewright.errors import RunError
-from treewright.explore.reports.record import WAITING
+from treewright.app.describe import entry_of
+from treewright.app.folded import FoldedRows
+from treewright.app.listing import Listing, keep_listing, read_listing
+from treewright.app.materials import load_for
+from treewright.app.rows import NodeFilter, NodeRow, Page, Rows, Sort
+from treewright.app.runs import RunView, find_run
+from treewright.errors import StoreError
 from treewright.presets.schema import Preset
-from treewright.tree.fold import Tree
-from treewright.tree.ids import ROOT, sort_key
-from treewright.tree.node import Node
+from treewright.store.index import IndexEntry
+from treewright.store.locks import run_holder
+from treewright.tree.event import RunStarted
+from treewright.tree.ids import ROOT
 
-Sort = Literal["tree", "score", "newest"]
-LARGEST_PAGE = 1000
-_STATEMENT = 240
 _MOST_NAMED = 500
 """Changed nodes that are named one by one; of more it is only said that there are many."""
-
-
-class NodeFilter(BaseModel):
-    """Which nodes are wanted; what is empty does not narrow.
-
-    Attributes:
-        states: role keys (`advances`, `kept`, `pruned`, `blocked`), or `waiting`, `merged`, `superseded`, `unresolved`.
-        framings: letters A to L and S.
-        text: words that all stand in the id, the statement, the position or the weakness, whatever their case.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    states: frozenset[
-        Literal["advances", "kept", "pruned", "blocked", "waiting", "merged", "superseded", "unresolved"]
-    ] = frozenset()
-    framings: frozenset[str] = frozenset()
-    text: str = Field(default="", max_length=500)
-
-    @property
-    def empty(self) -> bool:
-        """Whether every node is wanted."""
-        return not (self.states or self.framings or self.text.strip())
-
-
-class NodeRow(NamedTuple):
-    """A node as a line of a list.
-
-    Attributes:
-        id, parent: node ids; no parent for the root.
-        statement: at most 240 characters of it.
-        state: state key, see `NodeFilter`; `root` for the root.
-        label: the verdict's label, the tag, or what the node waits for.
-        role: the verdict's role; empty before it.
-        total: sum of the scores, 0 to 15; -1 before there are any.
-        framing: letter; empty for the root.
-        depth: 0 for the root.
-        round: that drafted it.
-        position: where it applies; may be empty.
-        cwe: weakness; may be empty.
-        children: how many the same filter shows below it.
-        matches: whether it matches itself, and is not only on the way to one that does.
-    """
-
-    id: str
-    parent: str | None
-    statement: str
-    state: str
-    label: str
-    role: str
-    total: int
-    framing: str
-    depth: int
-    round: int
-    position: str
-    cwe: str
-    children: int
-    matches: bool
-
-
-class Page(NamedTuple):
-    """Some rows of a list: `total` in all, from `offset`; `revision` grows with the tree."""
-
-    rows: list[NodeRow]
-    total: int
-    offset: int
-    revision: int
+_FILTERS_KEPT = 8
+"""A few are in use together at most: one a view."""
 
 
 class Grown(NamedTuple):
@@ -102,44 +39,94 @@ class Grown(NamedTuple):
     revision: int
 
 
-class _Shown(NamedTuple):
-    matches: frozenset[str]
-    shown: frozenset[str]
+class Figures(NamedTuple):
+    """A run's figures: `run_json`, its index entry, damaged lines, the number of the last event in them."""
+
+    summary: dict[str, Any]
+    entry: IndexEntry
+    damaged: list[int]
+    revision: int
 
 
 class TreeView:
     """A run to look at while it grows. Safe among threads."""
 
-    def __init__(self, context: Context, reference: str) -> None:
+    def __init__(self, context: Context, reference: str, *, late: bool = False) -> None:
         """Open a run.
+
+        Args:
+            context: the surroundings.
+            reference: see `find_run`.
+            late: rows that were kept before the run grew further will do at first; `complete` brings the rest.
 
         Raises:
             RunError: it cannot be found, or was cut off before it began.
             StoreError: it cannot be read.
         """
+        self._context = context
         self._turn = threading.RLock()
-        self._view = RunView(context, reference)
-        self._filtered: dict[NodeFilter, tuple[int, _Shown]] = {}
+        self._folding = threading.Lock()
+        self._whole: RunView | None = None
+        self._late = late
+        self._skipped = False
+        self._filtered: dict[NodeFilter, tuple[Rows, int, Any]] = {}
+        self.folder: Path = find_run(context, reference).folder
+        listing = read_listing(self.folder)
+        if listing is not None and (late or not listing.late):
+            self._rows: Rows = listing
+        else:
+            self._whole = RunView(context, reference)
+            self._rows = FoldedRows(self._whole.reader, self._whole.preset)
+            self._keep()
 
     @property
-    def folder(self) -> Path:
-        """The run's folder."""
-        return self._view.folder
+    def partial(self) -> bool:
+        """Whether only the kept rows are at hand, not the folded tree."""
+        return self._whole is None
 
     @property
+    def late(self) -> bool:
+        """Whether what is at hand is known to be older than the run."""
+        return isinstance(self._rows, Listing) and self._rows.late
+
+    @cached_property
+    def started(self) -> RunStarted:
+        """How the run began."""
+        if isinstance(self._rows, Listing):
+            return RunStarted.model_validate(self._rows.about["started"])
+        begun = self._folded().reader.tree.started
+        assert begun is not None  # a view is only open on a run that was started
+        return begun
+
+    @cached_property
     def preset(self) -> Preset:
         """The run's preset."""
-        return self._view.preset
+        if self._whole is not None:
+            return self._whole.preset
+        return load_for(self.started, self._context.configuration().root.folder).materials.preset
 
     @property
     def run(self) -> str:
         """The run's id."""
-        started = self._tree.started
-        return started.run if started else ""
+        return self.started.run
 
     @property
-    def _tree(self) -> Tree:
-        return self._view.reader.tree
+    def size(self) -> int:
+        """How many nodes there are, the root included."""
+        return self._rows.size
+
+    @property
+    def revision(self) -> int:
+        """The number of the last event known."""
+        return self._rows.revision
+
+    def complete(self) -> None:
+        """Fold the tree where only kept rows were at hand; takes seconds for a large run, others look on meanwhile.
+
+        Raises:
+            StoreError: it cannot be read.
+        """
+        self._folded()
 
     def grow(self) -> Grown:
         """Read on, and say what changed.
@@ -147,26 +134,46 @@ class TreeView:
         Raises:
             StoreError: the journal is another file now; open the run again.
         """
+        if self.late and not self._late:
+            self._folded()
         with self._turn:
-            reader = self._view.reader
-            before = reader.last
+            if self._whole is None:
+                return Grown(frozenset(), many=False, revision=self.revision)
+            reader = self._whole.reader
+            before, skipped, self._skipped = reader.last, self._skipped, False
             if not reader.grown() or not reader.refresh():
-                return Grown(frozenset(), many=False, revision=before)
-            if reader.last - before > 4 * _MOST_NAMED:
+                return Grown(frozenset(), many=skipped, revision=before)
+            if skipped or reader.last - before > 4 * _MOST_NAMED:
                 return Grown(frozenset(), many=True, revision=reader.last)
             touched: set[str] = set()
             missing = set(reader.unreadable)
             for at in range(before + 1, reader.last + 1):
                 if at not in missing:
                     touched.update(_touched(reader.read(at)))
-            named = frozenset(touched & self._tree.nodes.keys())
+            named = frozenset(touched & reader.tree.nodes.keys())
             many = len(named) > _MOST_NAMED
             return Grown(frozenset() if many else named, many=many, revision=reader.last)
 
     def with_view(self, look: Callable[[RunView], Any]) -> Any:
         """Return what a look at the whole run gives, while nothing changes it."""
+        whole = self._folded()
         with self._turn:
-            return look(self._view)
+            return look(whole)
+
+    def figures(self) -> Figures:
+        """Return the run's figures."""
+        rows = self._rows
+        if isinstance(rows, Listing):
+            entry = IndexEntry.model_validate(rows.about["entry"])
+            return Figures(rows.about["figures"], entry, [], rows.revision)
+
+        def look(view: RunView) -> Figures:
+            entry = entry_of(view.folder, view.reader.tree)
+            assert entry is not None  # a view is only open on a run that was started
+            return Figures(view.summary(), entry, view.reader.damage, view.reader.last)
+
+        found: Figures = self.with_view(look)
+        return found
 
     def children(
         self,
@@ -182,17 +189,12 @@ class TreeView:
             RunError: `node_not_found`.
         """
         with self._turn:
-            shown = self._select(wanted)
-            own = self._node(node).children
-            ids = own if shown is None else [child for child in own if child in shown.shown]
-            return self._page(ids, shown, sort, offset, limit)
+            return self._rows.page(node, self._select(wanted), sort, offset, limit)
 
     def matching(self, wanted: NodeFilter, sort: Sort = "score", offset: int = 0, limit: int = 200) -> Page:
         """Return a page of the nodes that match, wherever they are in the tree."""
         with self._turn:
-            shown = self._select(wanted)
-            ids = [n.id for n in self._tree.descendants() if shown is None or n.id in shown.matches]
-            return self._page(ids, shown, sort, offset, limit)
+            return self._rows.page(None, self._select(wanted), sort, offset, limit)
 
     def row(self, node: str) -> NodeRow:
         """Return a node as a line.
@@ -201,7 +203,7 @@ class TreeView:
             RunError: `node_not_found`.
         """
         with self._turn:
-            return self._row(self._node(node), None)
+            return self._rows.row(node)
 
     def columns(self, limit: int) -> dict[str, list[Any]]:
         """Return the nodes as columns, parents before children: what a map of the whole tree needs.
@@ -210,124 +212,36 @@ class TreeView:
             limit: at most so many; deeper nodes are left out first.
         """
         with self._turn:
-            nodes = list(self._tree.nodes.values())
-            if len(nodes) > limit:
-                nodes = sorted(nodes, key=lambda n: n.depth)[:limit]
-            at = {node.id: number for number, node in enumerate(nodes)}
-            return {
-                "id": [n.id for n in nodes],
-                "parent": [at.get(n.parent, -1) if n.parent is not None else -1 for n in nodes],
-                "state": [state_of(n) for n in nodes],
-                "total": [n.total if n.scores else -1 for n in nodes],
-                "statement": [_short(n.statement) for n in nodes],
-            }
+            return self._rows.columns(limit)
 
-    def _node(self, node: str) -> Node:
-        found = self._tree.nodes.get(node)
-        if found is None:
-            raise RunError("node_not_found", f"The run has no node {node!r}.", "", {"node": node})
-        return found
-
-    def _page(self, ids: list[str], shown: _Shown | None, sort: Sort, offset: int, limit: int) -> Page:
-        nodes = [self._tree.nodes[each] for each in ids]
-        nodes.sort(key=self._order(sort))
-        part = nodes[offset : offset + min(limit, LARGEST_PAGE)]
-        return Page([self._row(n, shown) for n in part], len(nodes), offset, self._view.reader.last)
-
-    def _order(self, sort: Sort) -> Callable[[Node], Any]:
-        if sort == "newest":
-            places = {node: number for number, node in enumerate(self._tree.nodes)}
-            return lambda node: -places[node.id]
-        if sort == "tree":
-            return lambda node: sort_key(node.id)
-        keys, artifacts = self.preset.dim_keys(), self.preset.output_artifacts
-
-        def by_score(node: Node) -> Any:
-            if len(node.scores) != len(keys):
-                return (1, 0, 0, sort_key(node.id))
-            value = artifacts.sort_value(dict(zip(keys, node.scores, strict=True)))
-            return (0, -value, -node.total, sort_key(node.id))
-
-        return by_score
-
-    def _row(self, node: Node, shown: _Shown | None) -> NodeRow:
-        children = len(node.children)
-        if shown is not None and children:
-            children = sum(child in shown.shown for child in node.children)
-        return NodeRow(
-            id=node.id,
-            parent=node.parent,
-            statement=_short(node.statement),
-            state=state_of(node),
-            label=self._label(node),
-            role=node.role.value if node.role else "",
-            total=node.total if node.scores else -1,
-            framing=node.framing,
-            depth=node.depth,
-            round=node.round,
-            position=node.position,
-            cwe=node.cwe,
-            children=children,
-            matches=shown is None or node.id in shown.matches,
-        )
-
-    def _label(self, node: Node) -> str:
-        if node.tag:
-            return node.tag
-        return self.preset.label(node.role) if node.role else WAITING.get(node.phase, "")
-
-    def _select(self, wanted: NodeFilter | None) -> _Shown | None:
+    def _select(self, wanted: NodeFilter | None) -> Any:
         if wanted is None or wanted.empty:
             return None
-        revision = self._view.reader.last
+        rows, revision = self._rows, self._rows.revision
         known = self._filtered.get(wanted)
-        if known and known[0] == revision:
-            return known[1]
-        found = self._matching(wanted)
-        if len(self._filtered) >= 8:  # a few are in use together at most: one a view
+        if known and known[0] is rows and known[1] == revision:
+            return known[2]
+        found = rows.select(wanted)
+        if len(self._filtered) >= _FILTERS_KEPT:
             self._filtered.clear()
-        self._filtered[wanted] = (revision, found)
+        self._filtered[wanted] = (rows, revision, found)
         return found
 
-    def _matching(self, wanted: NodeFilter) -> _Shown:
-        words = wanted.text.casefold().split()
-        states, framings, nodes = wanted.states, wanted.framings, self._tree.nodes
-        matches = []
-        for node in self._tree.descendants():
-            if states and state_of(node) not in states:
-                continue
-            if framings and node.framing not in framings:
-                continue
-            if words:
-                text = f"{node.id}\n{node.statement}\n{node.position}\n{node.cwe}".casefold()
-                if not all(word in text for word in words):
-                    continue
-            matches.append(node.id)
-        shown: set[str] = set()
-        for each in matches:
-            step: str | None = each
-            while step is not None and step not in shown:
-                shown.add(step)
-                step = nodes[step].parent
-        return _Shown(frozenset(matches), frozenset(shown))
+    def _folded(self) -> RunView:
+        """Return the whole run, folded outside the turn of those who look at rows meanwhile."""
+        with self._folding:
+            if self._whole is None:
+                whole = RunView(self._context, str(self.folder))
+                with self._turn:
+                    self._skipped = whole.reader.last != self.revision
+                    self._whole, self._rows = whole, FoldedRows(whole.reader, whole.preset)
+            return self._whole
 
-
-def state_of(node: Node) -> str:
-    """Return a node's state key, see `NodeFilter`; `root` for the root."""
-    if node.parent is None:
-        return "root"
-    if node.merged_into:
-        return "merged"
-    if node.superseded_by:
-        return "superseded"
-    if node.unresolved:
-        return "unresolved"
-    return node.role.value if node.role else "waiting"
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _STATEMENT else flat[: _STATEMENT - 1] + "…"
+    def _keep(self) -> None:
+        """Keep the rows of a run that nobody drives, so that it opens at once the next time."""
+        if self._whole is not None and run_holder(self.folder) is None:
+            with contextlib.suppress(StoreError):  # a folder that is only to be read stays as it is
+                keep_listing(self._whole.reader, self._whole.preset)
 
 
 def _touched(event: Any) -> Iterable[str]:

@@ -16,6 +16,7 @@ from treewright.store.journal_line import LINE_START, MAX_LINE, Damage, Line, un
 
 _CHUNK = 1 << 20
 
+_TAIL = 1 << 14
 
 class Mark(NamedTuple):
     """A place between two appends, and what stands before it.
@@ -111,6 +112,18 @@ class JournalReader:
         return crc == mark.crc
 
     def read_at(self, offset: int, length: int) -> Line:
+    def tail(self, mark: Mark) -> int:
+        """Return a sum over the last bytes before a mark and how many stand before it; -1 when the file ends before it.
+
+        The last line tells the number and a sum of its own of the event that it holds, so that two journals whose tails are
+        equal are one journal, whatever was done to a file in between on purpose aside.
+        """
+        first = max(0, mark.offset - _TAIL)
+        with telling(self.path, "read"), self._open() as handle:
+            handle.seek(first)
+            found = handle.read(mark.offset - first)
+        return crc32(found, crc32(b"%d" % mark.offset)) if len(found) == mark.offset - first else -1
+
         """Return the line at a known place.
 
         Args:

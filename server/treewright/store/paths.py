@@ -179,7 +179,12 @@ class RunFolder:
     @property
     def snapshot(self) -> Path:
         """The rebuildable fold of the journal."""
-        return self.folder / "snapshot.bin"
+        return self.folder / "journal.snapshot"
+
+    @property
+    def listing(self) -> Path:
+        """The rebuildable rows of the tree."""
+        return self.folder / "journal.listing"
 
 
 def slug(text: str) -> str:

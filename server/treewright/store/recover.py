@@ -59,6 +59,7 @@ def recover_run(folder: Path, surface: str, *, now: datetime.datetime) -> Recove
         if done.original:
             files.snapshot.unlink(missing_ok=True)
     return done
+            files.listing.unlink(missing_ok=True)
 
 
 def mend_journal(journal: Path, *, now: datetime.datetime) -> Recovery:

@@ -1,7 +1,8 @@
 """A run on disk: its folder, its journal, the tree folded from it.
 
     <run>/journal.jsonl     the only truth
-    <run>/snapshot.bin      a picture of the fold, rebuildable
+    <run>/journal.snapshot  a picture of the fold, rebuildable
+    <run>/journal.listing   a picture of its rows, for looking at without folding; rebuildable
     <run>/...               what the run puts out (`store.artifacts`)
 
 `RunReader` follows a run without a lock, from any process. `RunWriter` holds the run's lock, folds each event as it is staged,
@@ -31,6 +32,7 @@ from treewright.tree.soundness import fits
 
 JOURNAL = "journal.jsonl"
 SNAPSHOT = "journal.snapshot"
+LISTING = "journal.listing"
 _SCHEMA = f"tree-{tree_snapshot.FORMAT}"
 _CACHED_EVENTS = 256
 
@@ -127,6 +129,22 @@ class RunReader:
     def last(self) -> int:
         """The number of the last event read; 0 before the first."""
         return self._reader.mark.seq
+
+    def save_listing(self, payload: Iterable[bytes], schema: str) -> None:
+        """Write a picture of the tree's rows as they stand now; nothing where the journal is damaged.
+
+        Args:
+            payload: the rows, encoded.
+            schema: names the encoding.
+
+        Raises:
+            StoreError: the disk refused; the former picture stands.
+        """
+        if self.damage or self.unreadable:
+            return
+        mark = self._reader.mark
+        tail = self._reader.tail(mark)
+        save_snapshot(self.folder / LISTING, payload, mark=mark, schema=schema, tail=tail)
 
     def grown(self) -> bool:
         """Tell cheaply whether `refresh` would find something new."""
@@ -292,6 +310,36 @@ class RunWriter(RunReader):
     ) -> None:
         """Give the run back."""
         self.close()
+
+
+def first_event(folder: Path) -> AnyEvent | None:
+    """Return a run's first event; None when there is none that can be read.
+
+    Raises:
+        StoreError: `journal_missing`, or the disk refused.
+    """
+    for line in JournalReader(folder / JOURNAL).lines():
+        try:
+            return event_from_json(line.payload)
+        except ValidationError:
+            return None
+    return None
+
+
+def load_listing(folder: Path, schema: str) -> tuple[bytes, JournalReader] | None:
+    """Return the picture of a run's rows, and a reader of the journal that stands behind the last event in it.
+
+    None when there is none that fits the journal. Costs three reads, whatever the run's size.
+    """
+    try:
+        reader = JournalReader(folder / JOURNAL)
+    except StoreError:
+        return None
+    found = load_snapshot(folder / LISTING, reader, schema=schema, whole=False)
+    if found is None:
+        return None
+    reader.mark = found.mark
+    return found.payload, reader
 
 
 def _now() -> str:

@@ -32,7 +32,13 @@ class Snapshot(NamedTuple):
 
 
 def save_snapshot(
-    path: Path, payload: Iterable[bytes], *, mark: Mark, schema: str, private: bool = False
+    path: Path,
+    payload: Iterable[bytes],
+    *,
+    mark: Mark,
+    schema: str,
+    private: bool = False,
+    tail: int | None = None,
 ) -> None:
     """Write a snapshot by atomic replace.
 
@@ -43,6 +49,7 @@ def save_snapshot(
         schema: name and version of the encoding, such as `tree-1`; another one is not loaded.
         private: readable by this user only (mode 0600).
 
+        tail: `JournalReader.tail` at the mark, for a picture that is to be loaded with `whole=False`.
     Raises:
         StoreError: the disk refused; the former snapshot is untouched.
     """
@@ -54,11 +61,13 @@ def save_snapshot(
             size += handle.write(part)
         header = {"format": _FORMAT, "schema": schema, "mark": list(mark), "size": size, "crc": crc}
         encoded = json.dumps(header).encode()
+        if tail is not None:
+            header["tail"] = tail
         handle.seek(0)
         handle.write(encoded.ljust(_HEADER_LIMIT - 1) + b"\n")
 
 
-def load_snapshot(path: Path, reader: JournalReader, *, schema: str) -> Snapshot | None:
+def load_snapshot(path: Path, reader: JournalReader, *, schema: str, whole: bool = True) -> Snapshot | None:
     """Return the snapshot when it can be trusted, else None: then read the journal from its start.
 
     Args:
@@ -66,6 +75,8 @@ def load_snapshot(path: Path, reader: JournalReader, *, schema: str) -> Snapshot
         reader: of the journal; the journal's covered part is read once and compared.
         schema: the encoding that the caller can read.
     """
+        whole: compare everything that is covered. Otherwise only the last appends before the mark are: enough for what
+            is only looked at, and is looked at again against the journal.
     try:
         with path.open("rb") as handle:
             header = decode_object(handle.read(_HEADER_LIMIT))
@@ -78,6 +89,9 @@ def load_snapshot(path: Path, reader: JournalReader, *, schema: str) -> Snapshot
             and header["crc"] == crc32(payload)
         )
         mark = Mark(offset, seq, number, crc)
-        return Snapshot(mark, payload) if sound and reader.holds(mark) else None
+        if not sound:
+            return None
+        holds = reader.holds(mark) if whole else reader.tail(mark) == int(header["tail"])
+        return Snapshot(mark, payload) if holds else None
     except (OSError, ValueError, KeyError, TypeError, StoreError):
         return None  # a cache that cannot be read is a cache that is not there

@@ -6,7 +6,8 @@ import pytest
 
 from tests.contract.lsp.audits import Audit, workspace_of
 from treewright.app.context import Context
-from treewright.app.views import NodeFilter, TreeView
+from treewright.app.rows import NodeFilter
+from treewright.app.views import TreeView
 from treewright.app.watch import Follower
 from treewright.errors import RunError
 from treewright.tree.run import Role

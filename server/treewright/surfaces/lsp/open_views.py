@@ -5,13 +5,16 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from treewright.app.views import Grown, TreeView
-from treewright.errors import StoreError
+from treewright.errors import StoreError, TreewrightError
 
 if TYPE_CHECKING:
     from treewright.surfaces.lsp.session import Session
 
 KEPT = 4
 """Trees kept in memory; one of 100,000 nodes takes some 60 MB."""
+SETTLE_S = 1.0
+"""How long a tree that is looked at by its kept rows is left alone before it is folded, so that what is asked first is
+answered first."""
 
 
 class OpenViews:
@@ -22,6 +25,7 @@ class OpenViews:
         self._session = session
         self._views: OrderedDict[str, TreeView] = OrderedDict()
         self._opening: dict[str, asyncio.Future[TreeView]] = {}
+        self._folding: set[str] = set()
 
     def has(self, run: str) -> bool:
         """Tell whether a run is open."""
@@ -40,6 +44,9 @@ class OpenViews:
         """
         view = self._views.get(reference) or await self._opened(reference)
         self._views.move_to_end(view.run)
+        if view.partial:
+            self._complete(view)
+            return view
         try:
             await asyncio.to_thread(view.grow)
         except StoreError:  # recovered or replaced meanwhile: another file
@@ -52,6 +59,8 @@ class OpenViews:
         view = self._views.get(run)
         if view is None:
             return None
+        if view.partial:
+            self._complete(view)
         try:
             return await asyncio.to_thread(view.grow)
         except StoreError:
@@ -63,11 +72,30 @@ class OpenViews:
         if self._views.pop(run, None) is not None:
             self._session.room.changes.unfollow(run)
 
+    def _complete(self, view: TreeView) -> None:
+        """Have a tree folded beside everything else, and tell if that shows more than its kept rows."""
+        if view.run not in self._folding:
+            self._folding.add(view.run)
+            self._session.spawn(self._fold(view), "folding a tree")
+
+    async def _fold(self, view: TreeView) -> None:
+        try:
+            await asyncio.sleep(0 if view.late else SETTLE_S)
+            await asyncio.to_thread(view.complete)
+        except TreewrightError as fault:
+            self._session.warn(f"the run {view.run} cannot be read: {fault.message}")
+            self.forget(view.run)
+        finally:
+            self._folding.discard(view.run)
+            self._session.room.changes.poke(view.run)
+
     async def _opened(self, reference: str) -> TreeView:
         flight = self._opening.get(reference)
         if flight is None:
             where = self._session.room.jobs.folder(reference) or reference
-            flight = asyncio.ensure_future(asyncio.to_thread(TreeView, self._session.app.context, where))
+            flight = asyncio.ensure_future(
+                asyncio.to_thread(TreeView, self._session.app.context, where, late=True)
+            )
             self._opening[reference] = flight
             flight.add_done_callback(lambda _: self._opening.pop(reference, None))
         view = await asyncio.shield(flight)

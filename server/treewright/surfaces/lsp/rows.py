@@ -1,6 +1,6 @@
 """From what the facade gives to the rows of our messages."""
 
-from treewright.app.views import NodeRow
+from treewright.app.rows import NodeRow
 from treewright.store.index import IndexEntry
 from treewright.store.locks import run_holder
 from treewright.surfaces.lsp.messages.runs import RunRow

@@ -3,8 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from treewright.app.describe import entry_of
-from treewright.app.runs import RunView
+from treewright.app.views import TreeView
 from treewright.store.index import IndexEntry
 from treewright.surfaces.lsp.messages.runs import (
     Condition,
@@ -59,15 +58,13 @@ async def run(session: Session, request: RunRequest) -> RunResult:
     view = await session.room.views.get(request.run)
     entry = session.room.changes.entries.get(view.run)
     driven = session.room.jobs.drives(view.run)
-    found: RunResult = await asyncio.to_thread(view.with_view, lambda looked: _figures(looked, entry, driven))
-    return found
+    return await asyncio.to_thread(_figures, view, entry, driven)
 
 
-def _figures(view: RunView, entry: IndexEntry | None, driven: bool) -> RunResult:
-    tree = view.reader.tree
-    figures = view.summary()
-    fresh = entry_of(view.folder, tree, entry.updated if entry else "")
-    assert fresh is not None  # a view is only open on a run that was started
+def _figures(view: TreeView, known: IndexEntry | None, driven: bool) -> RunResult:
+    figures, fresh, damaged, revision = view.figures()
+    if known:
+        fresh = fresh.model_copy(update={"updated": known.updated})
     counted = figures["verdicts"]
     roles = {role: view.preset.label(role) for role in Role}
     return RunResult(
@@ -97,6 +94,6 @@ def _figures(view: RunView, entry: IndexEntry | None, driven: bool) -> RunResult
         prompt_tokens=figures["spend"]["prompt_tokens"],
         completion_tokens=figures["spend"]["completion_tokens"],
         caps=figures["caps"],
-        damaged_lines=figures["damaged_lines"],
-        revision=view.reader.last,
+        damaged_lines=damaged,
+        revision=revision,
     )

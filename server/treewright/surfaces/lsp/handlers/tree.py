@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+from treewright.app.rows import NodeFilter
 from treewright.app.runs import RunView
-from treewright.app.views import NodeFilter
 from treewright.explore.reports.markdown import field_text, node_markdown, one_line
 from treewright.explore.reports.record import NodeRecord, node_record
 from treewright.surfaces.lsp.messages.trees import (
@@ -104,8 +104,6 @@ async def map_rows(session: Session, request: MapRequest) -> MapResult:
     """Return the whole tree as columns."""
     view = await session.room.views.get(request.run)
     columns = await asyncio.to_thread(view.columns, request.limit)
-    total: int = await asyncio.to_thread(view.with_view, lambda looked: len(looked.reader.tree.nodes))
-    revision: int = await asyncio.to_thread(view.with_view, lambda looked: looked.reader.last)
     return MapResult.model_construct(
         run=view.run,
         subject=view.preset.subject_label,
@@ -115,8 +113,8 @@ async def map_rows(session: Session, request: MapRequest) -> MapResult:
         state=columns["state"],
         score=columns["total"],
         statement=columns["statement"],
-        total=total,
-        revision=revision,
+        total=view.size,
+        revision=view.revision,
     )
 
 

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from treewright.app.views import NodeFilter, TreeView
+from treewright.app.rows import NodeFilter
+from treewright.app.views import TreeView
 from treewright.surfaces.mcp.calls import Call
 from treewright.surfaces.mcp.directive import Correction, Reply, done
 from treewright.surfaces.mcp.reaching import reached_folder

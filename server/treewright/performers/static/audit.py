@@ -13,7 +13,8 @@ from treewright.performers.static.facts import FileFacts, Place
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.judge import CONFIRMED, REFUTED, Setting, label
 from treewright.performers.static.languages import SUFFIXES, is_javascript
-from treewright.performers.static.link import Linker, Project
+from treewright.performers.static.link import Linker
+from treewright.performers.static.project import Project
 from treewright.performers.static.proofs import Proofs
 from treewright.performers.static.python.lints import add_lints
 from treewright.performers.static.records import framing_records
@@ -230,7 +231,7 @@ def judged(sources: Sources, facts: dict[str, FileFacts], lines: Lines | None = 
 
     imported = {name for file in facts.values() for _, name, _ in file.imports}
 
-    reporter = Reporter(Linker(Project.of(facts)), lines or sources.lines, setting)
+    reporter = Reporter(Linker(Project(facts)), lines or sources.lines, setting)
     findings: list[Finding] = []
     for file in facts.values():
         for function in file.functions:

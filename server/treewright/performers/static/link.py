@@ -1,16 +1,21 @@
 """Joins the facts of single files: where a value at a sink came from, across calls, returns and fields.
 
-A call is resolved in its own context (what goes in at this call is what can come out of it), callers are
-followed upwards from a parameter. Depth is bounded, cycles are cut; both lose origins, never invent them.
+A call is resolved in its own context (what goes in at this call is what can come out of it), callers are followed upwards from a
+parameter. Depth is bounded, which loses origins and never invents them. Each value of each function is resolved once for every depth
+that is left, however many ways lead to it; of two ways from the same place the shorter one with fewer marks stands for both.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from treewright.performers.static.facts import ALL, CallOut, FileFacts, Flow, FunctionFacts, Mark
+from treewright.performers.static.facts import ALL, CallOut, FileFacts, Flow, FunctionFacts, Label, Mark
+from treewright.performers.static.project import Project, Query
 
 _MAX_DEPTH = 7
 _MAX_ORIGINS = 6
+_MAX_CALLERS = 12
+_MAX_WRITES = 6
 _EXPLICIT = frozenset({"size", "index", "divisor", "scheme", "signal"})
 """Kinds that a conversion to a number does not make harmless."""
 
@@ -52,72 +57,12 @@ class Origin:
         """The marks that make it harmless for a sink kind."""
         return covering(self.held, kind)
 
-
-@dataclass(slots=True)
-class Project:
-    """Look-ups over all files' facts."""
-
-    files: dict[str, FileFacts]
-    functions: dict[str, tuple[FileFacts, FunctionFacts]] = field(default_factory=dict)
-    callers: dict[str, list[tuple[FileFacts, FunctionFacts, CallOut]]] = field(default_factory=dict)
-    aliases: dict[str, str] = field(default_factory=dict)
-    classes: set[str] = field(default_factory=set)
-    bases: dict[str, list[str]] = field(default_factory=dict)
-    writes: dict[str, list[tuple[FileFacts, str, Flow]]] = field(default_factory=dict)
-    resolved: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, files: dict[str, FileFacts]) -> "Project":
-        """Index the facts of a workspace by qualified name."""
-        project = cls(files)
-        for facts in files.values():
-            for local, name, _ in facts.imports:
-                project.aliases[f"{facts.module}.{local}"] = name
-            project.classes |= {entry.qualified for entry in facts.definitions if entry.kind == "class"}
-            project.bases |= facts.bases
-            for function in facts.functions:
-                key = function.name if function.name != "<module>" else f"{facts.module}.<module>"
-                project.functions[key] = (facts, function)
-            for name, flows in facts.field_writes.items():
-                project.writes.setdefault(name, []).extend((facts, writer, flow) for writer, flow in flows)
-        for facts in files.values():
-            for function in facts.functions:
-                for call in function.calls:
-                    target = project.find(call.callee)
-                    if target:
-                        project.callers.setdefault(target, []).append((facts, function, call))
-        return project
-
-    def find(self, callee: str) -> str:
-        """The function a dotted callee means: through re-exports, base classes, constructors; else empty."""
-        known = self.resolved.get(callee)
-        if known is None:
-            known = self.resolved[callee] = self._find(callee, 0)
-        return known
-
-    def _find(self, callee: str, depth: int) -> str:
-        if depth > 5:
-            return ""
-        if callee in self.functions:
-            return callee
-        if callee in self.classes:
-            return self._find(f"{callee}.__init__", depth + 1) or self._find(
-                f"{callee}.constructor", depth + 1
-            )
-        head, _, last = callee.rpartition(".")
-        if callee in self.aliases:
-            return self._find(self.aliases[callee], depth + 1)
-        if head in self.aliases:
-            return self._find(f"{self.aliases[head]}.{last}", depth + 1)
-        for base in self.bases.get(head, ()):
-            found = self._find(f"{base}.{last}", depth + 1)
-            if found:
-                return found
-        return ""
-
-    def takes_self(self, name: str, function: FunctionFacts) -> bool:
-        """Whether a function's first parameter is bound by the call's receiver."""
-        return name.rpartition(".")[0] in self.classes and function.params[:1] in (("self",), ("cls",))
+    def further(self, stops: tuple[Stop, ...], held: tuple[Held, ...] = ()) -> "Origin":
+        """The same origin after more of the way."""
+        if not stops and not held:
+            return self
+        way, marks = (*self.stops, *stops), (*self.held, *held)
+        return Origin(self.what, self.strength, self.kind, self.key, self.entry, way, marks)
 
 
 def covering(held: tuple[Held, ...], kind: str) -> list[Held]:
@@ -136,65 +81,141 @@ def covering(held: tuple[Held, ...], kind: str) -> list[Held]:
     return []
 
 
+@dataclass(slots=True)
+class _Found:
+    """What one value was resolved to.
+
+    Attributes:
+        asked: questions to the project, its own. parts: what it was put together from.
+        needs: levels of depth used. cut: whether more depth might find more.
+    """
+
+    origins: list[Origin] = field(default_factory=list)
+    asked: list[Query] = field(default_factory=list)
+    parts: "list[_Found]" = field(default_factory=list)
+    needs: int = 0
+    cut: bool = False
+
+
+_CUT = _Found(cut=True)
+
+
 class Linker:
-    """Resolves flows to origins over a project."""
+    """Resolves flows to origins over a project.
+
+    Attributes:
+        asked: every question to the project since `forget` that an answer rests on.
+    """
 
     def __init__(self, project: Project) -> None:
         self.project = project
+        self.asked: set[Query] = set()
+        self._collected: set[int] = set()
+        self._whole: dict[tuple[int, Label, bool], _Found] = {}
+        self._bounded: dict[tuple[int, Label, bool, int], _Found] = {}
+        self._calls: dict[int, dict[str, CallOut]] = {}
+        self._tokens: dict[str, tuple[list[Held], list[Query]]] = {}
+
+    def forget(self) -> None:
+        """Begin to collect questions anew."""
+        self.asked, self._collected = set(), set()
 
     def origins(self, facts: FileFacts, function: FunctionFacts, flow: Flow) -> list[Origin]:
         """Every origin of one flow, the strongest first, at most six."""
-        found = self._resolve(facts, function, flow, (), 0, climb=True)
-        found.sort(key=lambda origin: (-origin.strength, len(origin.stops)))
-        return found[:_MAX_ORIGINS]
+        found = _Found()
+        found.origins = _best(self._flow(facts, function, flow, _MAX_DEPTH, True, found))[:_MAX_ORIGINS]
+        self._collect(found)
+        return sorted(found.origins, key=_rank)
+
+    def _collect(self, found: _Found) -> None:
+        waiting = [found]
+        while waiting:
+            one = waiting.pop()
+            if id(one) not in self._collected:
+                if one is not found:  # kept alive by the memo, so its id stays its own
+                    self._collected.add(id(one))
+                self.asked.update(one.asked)
+                waiting.extend(one.parts)
+
+    def _flow(
+        self, facts: FileFacts, function: FunctionFacts, flow: Flow, left: int, climb: bool, into: _Found
+    ) -> list[Origin]:
+        """The origins of a flow, as a part of what is being resolved."""
+        found = self._value(facts, function, flow.label, left, climb)
+        into.parts.append(found)
+        into.needs, into.cut = max(into.needs, found.needs + 1), into.cut or found.cut
+        if not found.origins:
+            return []
+        stops = tuple(Stop(facts.path, step.line, step.what) for step in flow.steps)
+        held = self._held(facts, flow.marks, into)
+        return [origin.further(stops, held) for origin in found.origins]
+
+    def _value(
+        self, facts: FileFacts, function: FunctionFacts, label: Label, left: int, climb: bool
+    ) -> _Found:
+        """What a label of a function stands for, with so many levels of depth left."""
+        if left < 0:
+            return _CUT
+        key = (id(function), label, climb)
+        found = self._whole.get(key)
+        if found is not None and found.needs <= left:
+            return found
+        found = self._bounded.get((*key, left))
+        if found is None:
+            found = _Found(asked=[("file", facts.path)])
+            found.origins = _best(self._resolve(facts, function, label, left, climb, found))
+            if found.cut:
+                self._bounded[*key, left] = found
+            else:
+                self._whole[key] = found
+        return found
 
     def _resolve(
-        self, facts: FileFacts, function: FunctionFacts, flow: Flow, seen: tuple[tuple[str, str], ...], depth: int,
-        climb: bool,
-    ) -> list[Origin]:  # fmt: skip
-        if depth > _MAX_DEPTH:
-            return []
-        steps = tuple(Stop(facts.path, step.line, step.what) for step in flow.steps)
-        held = self._held(facts, flow.marks)
-        kind, key = flow.label
-        found: list[Origin] = []
-        if kind == "source":
-            found = self._source(facts, function, key)
-        elif kind == "param":
-            found = self._parameter(facts, function, key, seen, depth, climb)
-        elif kind == "ret":
-            found = self._returned(facts, function, key, seen, depth, climb)
-        elif kind == "field":
-            found = self._field(key, seen, depth)
-        return [
-            Origin(o.what, o.strength, o.kind, o.key, o.entry, (*o.stops, *steps), (*o.held, *held))
-            for o in found
-        ]
+        self, facts: FileFacts, function: FunctionFacts, label: Label, left: int, climb: bool, into: _Found
+    ) -> list[Origin]:
+        if label.kind == "source":
+            return self._source(facts, function, label.key)
+        if label.kind == "param":
+            return self._parameter(facts, function, label.key, left, climb, into)
+        if label.kind == "ret":
+            return self._returned(facts, function, label.key, left, climb, into)
+        if label.kind == "field":
+            return self._field(label.key, left, into)
+        return []
 
-    def _held(self, facts: FileFacts, marks: tuple[Mark, ...]) -> tuple[Held, ...]:
+    def _held(self, facts: FileFacts, marks: tuple[Mark, ...], into: _Found) -> tuple[Held, ...]:
         held: list[Held] = []
         for mark in marks:
             if mark.token:
-                held.extend(self._deferred(mark))
+                given, asked = self._deferred(mark.token)
+                held.extend(given)
+                into.asked.extend(asked)
             else:
                 held.append(Held(facts.path, mark))
         return tuple(held)
 
-    def _deferred(self, mark: Mark) -> list[Held]:
-        """What a project predicate or validator that was called really established."""
-        verb, _, rest = mark.token.partition(":")
+    def _deferred(self, token: str) -> tuple[list[Held], list[Query]]:
+        """What a project predicate or validator that was called really established, and what was asked for that."""
+        known = self._tokens.get(token)
+        if known is not None:
+            return known
+        verb, _, rest = token.partition(":")
         callee, _, argument = rest.rpartition("#")
+        held: list[Held] = []
+        asked: list[Query] = [("name", callee)]
         name = self.project.find(callee)
-        if not name:
-            return []
-        target_facts, target = self.project.functions[name]
-        parameter = self._parameter_name(name, target, argument)
-        established = target.predicate if verb == "call" else target.validates
-        return [
-            Held(target_facts.path, Mark(kinds, line, why))
-            for known, kinds, line, why in established
-            if known == parameter
-        ]
+        target = self.project.function(name) if name else None
+        if target is not None:
+            asked.append(("file", target[0].path))
+            parameter = self._parameter_name(name, target[1], argument)
+            established = target[1].predicate if verb == "call" else target[1].validates
+            held = [
+                Held(target[0].path, Mark(kinds, line, why))
+                for known_as, kinds, line, why in established
+                if known_as == parameter
+            ]
+        self._tokens[token] = held, asked
+        return held, asked
 
     def _parameter_name(self, name: str, function: FunctionFacts, argument: str) -> str:
         if not argument.isdigit():
@@ -210,79 +231,98 @@ class Linker:
         return []
 
     def _parameter(
-        self, facts: FileFacts, function: FunctionFacts, key: str, seen: tuple[tuple[str, str], ...], depth: int,
-        climb: bool,
-    ) -> list[Origin]:  # fmt: skip
+        self, facts: FileFacts, function: FunctionFacts, key: str, left: int, climb: bool, into: _Found
+    ) -> list[Origin]:
         found: list[Origin] = []
         if function.entry_strength:
             stop = Stop(facts.path, function.place.line, f"`{key}` comes in by the {function.entry}")
             what = f"parameter `{key}` of the {function.entry}"
             found.append(Origin(what, function.entry_strength, "param", key, function.entry, (stop,), ()))
-        if not climb or (function.name, key) in seen:
+        if not climb:
             return found
-        for caller_facts, caller, call in self.project.callers.get(function.name, ())[:12]:
-            for argument, flows in call.arguments:
-                if self._parameter_name(function.name, function, argument) != key:
-                    continue
-                for flow in flows:
-                    inner = self._resolve(
-                        caller_facts, caller, flow, (*seen, (function.name, key)), depth + 1, True
-                    )
-                    stop = Stop(
-                        caller_facts.path, call.line, f"it is passed to `{function.name.rpartition('.')[2]}`"
-                    )
-                    found.extend(
-                        Origin(o.what, o.strength, o.kind, o.key, o.entry, (*o.stops, stop), o.held)
-                        for o in inner
-                    )
-            if len(found) > _MAX_ORIGINS * 2:
-                break
+        into.asked.append(("callers", function.name))
+        what = f"it is passed to `{function.name.rpartition('.')[2]}`"
+        for caller in self.project.callers(function.name)[:_MAX_CALLERS]:
+            into.asked.append(("file", caller.facts.path))
+            stops = (Stop(caller.facts.path, caller.call.line, what),)
+            for argument, flows in caller.call.arguments:
+                if self._parameter_name(function.name, function, argument) == key:
+                    for flow in flows:
+                        inner = self._flow(caller.facts, caller.function, flow, left - 1, True, into)
+                        found += [origin.further(stops) for origin in inner]
         return found
 
     def _returned(
-        self, facts: FileFacts, function: FunctionFacts, key: str, seen: tuple[tuple[str, str], ...], depth: int,
-        climb: bool,
-    ) -> list[Origin]:  # fmt: skip
-        call = next((known for known in function.calls if str(known.number) == key), None)
-        if call is None or (function.name, f"ret{key}") in seen:
+        self, facts: FileFacts, function: FunctionFacts, key: str, left: int, climb: bool, into: _Found
+    ) -> list[Origin]:
+        call = self._call(function, key)
+        if call is None:
             return []
-        seen = (*seen, (function.name, f"ret{key}"))
         name = self.project.find(call.callee)
-        if not name or name.endswith((".__init__", ".constructor")):
-            flows = [flow for _, group in call.arguments for flow in group]
-            return [o for flow in flows for o in self._resolve(facts, function, flow, seen, depth + 1, climb)]
-        target_facts, target = self.project.functions[name]
+        into.asked.append(("name", call.callee))
+        target = self.project.function(name) if name else None
+        if target is None or name.endswith((".__init__", ".constructor")):
+            passed = (flow for _, group in call.arguments for flow in group)
+            return self._all(facts, function, passed, left - 1, climb, into)
+        into.asked.append(("file", target[0].path))
         found: list[Origin] = []
-        for flow in target.returns:
+        for flow in target[1].returns:
             if flow.label.kind != "param":
-                found.extend(self._resolve(target_facts, target, flow, seen, depth + 1, False))
+                found += self._flow(target[0], target[1], flow, left - 1, False, into)
                 continue
-            held = self._held(target_facts, flow.marks)
-            stops = tuple(Stop(target_facts.path, step.line, step.what) for step in flow.steps)
+            stops = tuple(Stop(target[0].path, step.line, step.what) for step in flow.steps)
+            held = self._held(target[0], flow.marks, into)
             for argument, group in call.arguments:
-                if self._parameter_name(name, target, argument) == flow.label.key:
-                    for passed in group:
-                        inner = self._resolve(facts, function, passed, seen, depth + 1, climb)
-                        found.extend(
-                            Origin(
-                                o.what,
-                                o.strength,
-                                o.kind,
-                                o.key,
-                                o.entry,
-                                (*o.stops, *stops),
-                                (*o.held, *held),
-                            )
-                            for o in inner
-                        )
-        return found[: _MAX_ORIGINS * 2]
-
-    def _field(self, key: str, seen: tuple[tuple[str, str], ...], depth: int) -> list[Origin]:
-        if ("field", key) in seen:
-            return []
-        found: list[Origin] = []
-        for facts, writer, flow in self.project.writes.get(key, ())[:6]:
-            pair = self.project.functions.get(writer)
-            if pair is not None:
-                found.extend(self._resolve(facts, pair[1], flow, (*seen, ("field", key)), depth + 1, True))
+                if self._parameter_name(name, target[1], argument) == flow.label.key:
+                    inner = self._all(facts, function, group, left - 1, climb, into)
+                    found += [origin.further(stops, held) for origin in inner]
         return found
+
+    def _all(
+        self, facts: FileFacts, function: FunctionFacts, flows: Iterable[Flow], left: int, climb: bool,
+        into: _Found,
+    ) -> list[Origin]:  # fmt: skip
+        return [o for flow in flows for o in self._flow(facts, function, flow, left, climb, into)]
+
+    def _call(self, function: FunctionFacts, key: str) -> CallOut | None:
+        """The call of a function by its number."""
+        known = self._calls.get(id(function))
+        if known is None:
+            known = self._calls[id(function)] = {str(call.number): call for call in reversed(function.calls)}
+        return known.get(key)
+
+    def _field(self, key: str, left: int, into: _Found) -> list[Origin]:
+        into.asked.append(("writes", key))
+        found: list[Origin] = []
+        for writer in self.project.writes(key)[:_MAX_WRITES]:
+            into.asked.append(("file", writer.facts.path))
+            if writer.function is not None:
+                found += self._flow(writer.facts, writer.function, writer.flow, left - 1, True, into)
+        return found
+
+
+def _rank(origin: Origin) -> tuple[int, int]:
+    return -origin.strength, len(origin.stops)
+
+
+def _best(found: list[Origin]) -> list[Origin]:
+    """The strongest origins, at most twice as many as a finding names.
+
+    Of ways from the same place those go that are no shorter than another and have all its marks. The less a way is marked the
+    sooner it is kept: a harmless way must not hide an open one.
+    """
+    if len(found) < 2:
+        return found
+    groups: dict[tuple[object, ...], list[tuple[frozenset[str], Origin]]] = {}
+    for origin in sorted(found, key=_rank):
+        kinds = frozenset[str]().union(*(held.mark.kinds for held in origin.held))
+        same = groups.setdefault((origin.what, origin.kind, origin.key, origin.entry, origin.stops[0]), [])
+        if not any(known <= kinds for known, _ in same):
+            same.append((kinds, origin))
+    rows = [
+        (-origin.strength, number, len(origin.stops), origin)
+        for same in groups.values()
+        for number, (_, origin) in enumerate(sorted(same, key=lambda pair: len(pair[0])))
+    ]
+    rows.sort(key=lambda row: row[:3])
+    return [row[3] for row in rows[: _MAX_ORIGINS * 2]]

@@ -25,6 +25,7 @@ from treewright.kernels.testrun import TestRun
 from treewright.kernels.trace import BranchTrace
 from treewright.kernels.warm import INSIDE
 from treewright.kernels.wire import Wired, wire_plan, wire_tests
+from treewright.parsing import load_json
 from treewright.search.checks import Plan
 
 _READY_S = 30.0
@@ -153,14 +154,14 @@ class PooledKernel:
     def gives(self) -> dict[str, bool]:
         """What the launcher found that the system gives its box; nothing without a launcher."""
         with contextlib.suppress(OSError, ValueError):
-            found: dict[str, bool] = json.loads(self._report.read_text(encoding="utf-8"))["gives"]
+            found: dict[str, bool] = load_json(self._report.read_text(encoding="utf-8"))["gives"]
             return found
         return {}
 
     def last_words(self) -> dict[str, Any]:
         """The init's report of the end, where there is one."""
         with contextlib.suppress(OSError, ValueError):
-            found: dict[str, Any] = json.loads(self._report.read_text(encoding="utf-8")).get("end") or {}
+            found: dict[str, Any] = load_json(self._report.read_text(encoding="utf-8")).get("end") or {}
             return found
         return {}
 

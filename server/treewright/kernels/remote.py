@@ -27,6 +27,7 @@ from treewright.kernels.message import cell_of, run_by_messages
 from treewright.kernels.testrun import TestRun
 from treewright.kernels.trace import BranchTrace
 from treewright.kernels.wire import wire_plan, wire_tests
+from treewright.parsing import load_json
 from treewright.search.checks import Plan
 
 _REQUEST_S = 30.0
@@ -70,7 +71,7 @@ class Gateway:
         try:
             with urllib.request.urlopen(request, timeout=_REQUEST_S) as answer:  # noqa: S310  scheme checked above
                 text = answer.read(_LARGEST_MESSAGE)
-            return json.loads(text) if text else None
+            return load_json(text) if text else None
         except urllib.error.HTTPError as error:
             error.close()
             raise _failed(f"The gateway answered {error.code} to {method} {path}.") from error
@@ -179,7 +180,7 @@ class RemoteKernel:
         if text == "":
             return None
         try:
-            message = json.loads(text)
+            message = load_json(text)
         except ValueError:
             return None
         if not isinstance(message, dict):

@@ -1,4 +1,9 @@
-"""Runs many programs in bare forks, on every core, to sort out what fails."""
+"""Runs many programs in bare forks, on every core, to sort out what fails.
+
+A fork costs more than most programs, so several run in one child, one after the other, until one of them
+leaves something behind or does not end (see `inside/several`). Whatever passes there, and whatever cannot be
+told there, is run again in a child of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +13,26 @@ import secrets
 import socket
 import struct
 import threading
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from treewright.errors import KernelError
 from treewright.kernels.branch import Watched, run_planned, trace_of
 from treewright.kernels.folder import KernelFolder
 from treewright.kernels.limits import Limits
+from treewright.kernels.several import hung, passes, read_several, wire_several
 from treewright.kernels.testrun import TestRun
 from treewright.kernels.trace import BranchTrace
 from treewright.kernels.warm import Forked, Zygote
 from treewright.kernels.wire import Records, wire_plan, wire_tests
-from treewright.search.checks import Plan
+from treewright.parsing import load_json
+from treewright.search.checks import CheckKind, Plan
 
 _RECORD_BYTES = 16 << 20
 _GRACE_S = 5.0
+_TOGETHER = 64
+"""Most programs of one child."""
 
 
 class _Worker:
@@ -53,15 +63,20 @@ class _Worker:
         return self._run[1]
 
     def run(
-        self, message: dict[str, Any], wall_s: float, files: Mapping[str, str] | None = None
+        self,
+        message: dict[str, Any],
+        wall_s: float,
+        files: Mapping[str, str] | None = None,
+        silence_s: float | None = None,
     ) -> tuple[dict[str, Any], bytes, bytes]:
-        """Run one program; a lost worker is an answer too."""
+        """Run one child; a lost worker is an answer too."""
         self.folder()
         if self._wire is None:
             raise KernelError("E052", "The screener is closed.")
         request = {
             "plan": message,
             "wall_s": wall_s,
+            "silence_s": silence_s,
             "output_bytes": self._limits.output_bytes,
             "record_bytes": _RECORD_BYTES,
             "files": dict(files or {}),
@@ -71,7 +86,7 @@ class _Worker:
         try:
             self._wire.sendall(struct.pack("!I", len(data)) + data)
             header, records, out = (self._part() for _ in range(3))
-            return json.loads(header), records, out
+            return load_json(header), records, out
         except (OSError, ValueError):
             return {**self._lost(), "wall_s": 0.0}, b"", b""
 
@@ -106,6 +121,27 @@ class _Worker:
         if self._forked is not None:
             self._forked.close()
             self._forked = None
+
+
+class _Numbers:
+    """Programs that wait for a worker, by number; safe for several threads."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._waiting = deque(numbers)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def take(self, count: int) -> list[int]:
+        """The next ones, at most so many; empty at the end."""
+        with self._lock:
+            return [self._waiting.popleft() for _ in range(min(count, len(self._waiting)))]
+
+    def give_back(self, numbers: Sequence[int]) -> None:
+        """Put back what was not done."""
+        with self._lock:
+            self._waiting.extendleft(reversed(numbers))
 
 
 class ForkScreener:
@@ -167,25 +203,73 @@ class ForkScreener:
 
     def _screen(self, programs: Sequence[str], plan: Plan) -> list[BranchTrace]:
         self._zygote.start()
-        found: list[BranchTrace | None] = [None] * len(programs)
-        numbers = iter(range(len(programs)))
-        turn = threading.Lock()
-        failures: list[BaseException] = []
+        found: dict[int, BranchTrace] = {}
+        if len(programs) > 1 and not any(check.kind is CheckKind.PYTEST for check in plan.checks):
+            self._sieve(programs, plan, found)
+        alone = _Numbers(
+            number for number in range(len(programs)) if number not in found or passes(plan, found[number])
+        )
 
         def work(worker: _Worker) -> None:
+            while batch := alone.take(1):
+                found[batch[0]] = self._one(worker, programs[batch[0]], plan)
+
+        self._on_workers(work, len(alone))
+        return [found[number] for number in range(len(programs))]
+
+    def _sieve(self, programs: Sequence[str], plan: Plan, found: dict[int, BranchTrace]) -> None:
+        """Run several programs a child; `found` takes what could be told."""
+        left = _Numbers(range(len(programs)))
+        together = max(1, min(_TOGETHER, -(-len(programs) // len(self._workers))))
+
+        def work(worker: _Worker) -> None:
+            while batch := left.take(together):
+                left.give_back(self._several(worker, batch, programs, plan, found))
+
+        self._on_workers(work, -(-len(programs) // together))
+
+    def _several(
+        self,
+        worker: _Worker,
+        batch: list[int],
+        programs: Sequence[str],
+        plan: Plan,
+        found: dict[int, BranchTrace],
+    ) -> list[int]:
+        """Run one child; returns the programs that it did not come to."""
+        each = plan.per_branch_timeout_s
+        whole = each * (1 + len(batch) / 4)
+        sources = [programs[number] for number in batch]
+        sieve = wire_several(sources, "/solution.py", plan, self.limits, self._defines, whole)
+        header, records, _ = worker.run(sieve.message, whole, silence_s=each)
+        traces, ended = read_several(sieve, records)
+        found.update(
+            {number: trace for number, trace in zip(batch, traces, strict=False) if trace is not None}
+        )
+        rest = batch[len(traces) :]
+        if ended or not rest:
+            return rest
+        if header.get("why") == "timeout":
+            found[rest[0]] = hung(each)
+        elif header.get("why"):
+            # The whole worker may be gone with what it had to say: none of them is known.
+            return []
+        # Whoever was running took the child along, and is looked at alone.
+        return rest[1:]
+
+    def _on_workers(self, work: Callable[[_Worker], None], jobs: int) -> None:
+        """Do a job on as many workers as there is work for; a failure is raised here."""
+        failures: list[BaseException] = []
+
+        def guarded(worker: _Worker) -> None:
             try:
-                while not failures:
-                    with turn:
-                        number = next(numbers, None)
-                    if number is None:
-                        return
-                    found[number] = self._one(worker, programs[number], plan)
+                work(worker)
             except BaseException as error:  # noqa: BLE001  handed to the caller's thread below
                 failures.append(error)
 
         threads = [
-            threading.Thread(target=work, args=(worker,), name="treewright-screen", daemon=True)
-            for worker in self._workers[: max(1, len(programs))]
+            threading.Thread(target=guarded, args=(worker,), name="treewright-screen", daemon=True)
+            for worker in self._workers[:jobs]
         ]
         for thread in threads:
             thread.start()
@@ -193,7 +277,6 @@ class ForkScreener:
             thread.join()
         if failures:
             raise failures[0]
-        return [trace for trace in found if trace is not None]
 
     def _one(self, worker: _Worker, program: str, plan: Plan) -> BranchTrace:
         def fork(program: str, plan: Plan, _: Mapping[str, str], tests: Mapping[str, str]) -> BranchTrace:

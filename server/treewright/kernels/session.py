@@ -16,6 +16,7 @@ from treewright.kernels.limits import Limits
 from treewright.kernels.results import ExecResult, ExecStatus, Inspection, Variable
 from treewright.kernels.trace import CUT_MARK, ending_of_exit
 from treewright.kernels.warm import INSIDE
+from treewright.parsing import load_json
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _INTERRUPT_S = 2.0
@@ -266,7 +267,7 @@ class KernelSession:
                     f"The namespace could not be read ({status.value}).",
                     "Reset the kernel.",
                 )
-            return json.loads(ast.literal_eval(shown)), reason
+            return _namespace(shown), reason
 
     def interrupt(self) -> bool:
         """Interrupt what is executed; whether anything was."""
@@ -336,3 +337,13 @@ class _Turn:
         # Forgotten here and not at the next beginning, where an early interrupt would be lost.
         self._session.interrupted = False
         self._lock.release()
+
+
+def _namespace(shown: str) -> Any:
+    """Return what the kernel says of its variables; the code in it may have made it say anything."""
+    try:
+        return load_json(ast.literal_eval(shown))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as fault:
+        raise KernelError(
+            "kernel_request_invalid", "The namespace could not be read.", "Reset the kernel."
+        ) from fault

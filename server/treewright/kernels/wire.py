@@ -204,6 +204,7 @@ def observation(check: Check, record: dict[str, Any]) -> Observation:
     """Turn a record into an observation; a field of the wrong type counts as absent."""
     lines = record.get("lines")
     line = record.get("error_line")
+    cpu = record.get("cpu")
     return Observation(
         check_id=check.id,
         status=_STATUS.get(str(record.get("status")), ObservedStatus.ABSENT),
@@ -215,4 +216,5 @@ def observation(check: Check, record: dict[str, Any]) -> Observation:
         stdout=str(record.get("stdout") or ""),
         lines=tuple(one for one in lines if type(one) is int) if isinstance(lines, list) else (),
         passed=record.get("passed") is True if check.kind is CheckKind.PYTEST else None,
+        cpu_s=float(cpu) if isinstance(cpu, (int, float)) and cpu >= 0 else 0.0,
     )

@@ -133,6 +133,7 @@ class Observation(BaseModel):
         stdout: what was printed during the check.
         lines: lines of the program that the check executed, when the plan asked for them.
         passed: only for pytest checks, reported on the host's own channel.
+        cpu_s: CPU seconds of the check, 0 when the host does not say.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -147,6 +148,7 @@ class Observation(BaseModel):
     stdout: str = ""
     lines: tuple[int, ...] = ()
     passed: bool | None = None
+    cpu_s: float = 0.0
 
 
 class Verdict(BaseModel):

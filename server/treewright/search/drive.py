@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from treewright.search.candidates import unified_diff
-from treewright.search.checks import ObservedStatus, Plan
+from treewright.search.checks import Plan
 from treewright.search.engine import SearchEngine
 from treewright.search.events import SearchEvent
-from treewright.search.ports import BranchOutcome, KernelHost, Refused, Screener, Settled, SpendCap, Trace
+from treewright.search.ports import KernelHost, Refused, Screener, Settled, SpendCap
 from treewright.search.ranking import Ranked, rank
 from treewright.search.repair import Limits, Mutant, Repair, Screened
+from treewright.search.screening import measure_start, screen_mutants, with_timeout
 from treewright.search.tasks import (
     DraftTask,
     Executed,
@@ -27,14 +28,6 @@ from treewright.search.tasks import (
     ProposedMutant,
     ReviseTask,
 )
-
-BATCH = 48
-"""Mutants screened between two looks at the clock."""
-
-LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.02, 1.0
-_SLOW_BATCH = 8
-_TRACED_HUNG_S = 0.3
-"""A starting program that hangs shows the lines of its loop in this time, for each check."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,76 +77,13 @@ def repair_program(
         stopped: asked between batches whether to stop early.
     """
     stop = clock() + seconds
-    timed = screener.screen([program], _with_timeout(plan, MOST_TIMEOUT_S))[0]
-    each = _TRACED_HUNG_S if hung(timed) else 2.0 + 20 * timed.cpu_s
-    traced = _with_timeout(plan, each).model_copy(update={"trace_lines": True})
-    baseline = host.run_branch(program, traced)
+    baseline, quick_s = measure_start(program, plan, host, screener)
     repair = Repair(program, plan, baseline, limits)
-    quick = _with_timeout(plan, screen_timeout(timed, baseline))
-    slow: list[Mutant] = []
-    while clock() < stop and not stopped():
-        mutants = repair.ask(BATCH)
-        if not mutants:
-            break
-        traces = screener.screen([mutant.source for mutant in mutants], quick)
-        for mutant, trace in zip(mutants, traces, strict=True):
-            if hung(trace):
-                slow.append(mutant)
-            else:
-                repair.tell(mutant.id, trace)
-    if not repair.passing:
-        _try_slow(
-            repair,
-            slow,
-            _with_timeout(plan, MOST_TIMEOUT_S),
-            screener,
-            lambda: clock() < stop and not stopped(),
-        )
-    ranked, distinct = rank(program, quick, repair.passing, screener)
+    screen_mutants(repair, plan, screener, quick_s, lambda: clock() < stop and not stopped())
+    ranked, distinct = rank(program, with_timeout(plan, quick_s), repair.passing, screener)
     chosen = ranked[0].mutant if ranked else None
     diff = unified_diff(program, chosen.source) if chosen else ""
     return RepairOutcome(chosen, ranked, repair.best, distinct, repair.told, diff, repair.exhausted)
-
-
-def _with_timeout(plan: Plan, seconds: float) -> Plan:
-    """The plan for screening: no line traces, a short time a check, and no more than all of them need."""
-    whole = min(plan.per_branch_timeout_s, 1.0 + 2 * seconds * len(plan.checks))
-    return plan.model_copy(
-        update={"per_check_timeout_s": seconds, "per_branch_timeout_s": whole, "trace_lines": False}
-    )
-
-
-def _try_slow(
-    repair: Repair, slow: list[Mutant], plan: Plan, screener: Screener, going_on: Callable[[], bool]
-) -> None:
-    """Nothing passed in a short time: give the mutants that took too long more of it, likeliest first."""
-    for start in range(0, len(slow), _SLOW_BATCH):
-        if repair.passing or not going_on():
-            return
-        batch = slow[start : start + _SLOW_BATCH]
-        for mutant, trace in zip(batch, screener.screen([one.source for one in batch], plan), strict=True):
-            repair.tell(mutant.id, trace)
-
-
-def screen_timeout(timed: Trace, baseline: Trace) -> float:
-    """CPU seconds that a mutant may take for one check: far more than the starting program took, but not long.
-
-    Most mutants that take longer never end; a correct program is seldom ten times slower than a wrong one.
-
-    Args:
-        timed: the starting program, screened.
-        baseline: the starting program's branch.
-    """
-    if timed.cpu_s and timed.outcome is BranchOutcome.FINISHED and not hung(timed) and not hung(baseline):
-        return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, 10 * timed.cpu_s))
-    return LEAST_TIMEOUT_S
-
-
-def hung(trace: Trace) -> bool:
-    """Whether a check, or the whole branch, did not end in time."""
-    return trace.outcome is BranchOutcome.TIMEOUT or any(
-        one.status is ObservedStatus.TIMEOUT for one in trace.observations
-    )
 
 
 def perform_mutation(

@@ -81,7 +81,7 @@ class SearchEngine:
         engine = cls()
         checks = plan_of(task) if plan is None else plan
         engine._take(SearchStarted(run=run, task=task, plan=checks, settings=settings, given=given))
-        if task.start.strip():
+        if task.program:
             engine._propose(task.start, "start", task_id="start")
         for index, code in enumerate(given):
             engine._propose(code, "given", task_id=f"given:{index}")
@@ -216,7 +216,7 @@ class SearchEngine:
 
         kind, _, rest = task_id.partition(":")
         if kind == "draft" and rest.isdigit() and int(rest) < self.state.settings.draft_count:
-            return draft_framing(int(rest), bool(self.state.task.start.strip())).name, None
+            return draft_framing(int(rest), bool(self.state.task.program)).name, None
         branch_id, _, turn = rest.partition(":")
         if kind == "revise" and branch_id in self.state.branches and turn.isdigit():
             return revision_framing().name, branch_id
@@ -314,7 +314,7 @@ class SearchEngine:
         state = self.state
         checks = visible(state.plan).checks
         branches = state.distinct()
-        choice = choose(branches, state.task.start, checks, efficiency=state.settings.efficiency)
+        choice = choose(branches, state.task.program, checks, efficiency=state.settings.efficiency)
         telling = discriminating(branches, checks)
         self._take(
             SearchConcluded(

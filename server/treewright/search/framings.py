@@ -10,7 +10,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from treewright.data import data_path
-from treewright.search.checks import Check, ObservedStatus, Plan, Verdict
+from treewright.search.checks import Check, CheckKind, ObservedStatus, Plan, Verdict
+from treewright.search.functions import stub_body
 from treewright.search.task import SearchTask
 
 
@@ -53,7 +54,12 @@ def framings() -> tuple[Framing, ...]:
 
 
 def draft_framing(index: int, has_start: bool) -> Framing:
-    """The framing of the draft with this index (0 is the greedy one); they repeat when more are asked for."""
+    """The framing of the draft with this index (0 is the greedy one); they repeat when more are asked for.
+
+    Args:
+        index: from 0.
+        has_start: whether there is a program to change, not only one to write.
+    """
     usable = [one for one in framings() if not one.revision and (has_start or not one.needs_start)]
     return usable[0] if index == 0 else usable[1 + (index - 1) % (len(usable) - 1)]
 
@@ -98,17 +104,47 @@ def revise_messages(
     return (Message(role="system", content=_SYSTEM), Message(role="user", content="\n\n".join(parts)))
 
 
+_STUB_STOPS = ("\n```", "\nif __name__", "\nprint(", "\nassert ", "\n# Test", "\n# Example")
+"""Where an answer that completes a function has said all that is used of it."""
+
+
+def answer_start(task: SearchTask) -> str:
+    """How an answer begins, for performers that can have a model go on from there: of a stub, all that is given.
+
+    A model that goes on writes neither prose nor the docstring once more: less to pay for, less to go wrong.
+    """
+    given = task.start.split("\n")[: stub_body(task.start, task.entry_point) - 1] if task.stub else []
+    return "```python\n" + "".join(f"{line.rstrip()}\n" for line in given)
+
+
+def answer_stops(task: SearchTask) -> tuple[str, ...]:
+    """Strings at which an answer that begins with `answer_start` is over."""
+    return _STUB_STOPS if task.stub else _STUB_STOPS[:1]
+
+
 def _task_parts(task: SearchTask, plan: Plan, start: bool = True) -> list[str]:
     parts = []
     if task.statement.strip():
         parts.append(task.statement.strip())
-    if start and task.start.strip():
-        parts.append(f"The program to start from:\n\n```python\n{task.start.rstrip()}\n```")
+    if task.start.strip() and (start or task.stub):
+        what = "function to complete" if task.stub else "program to start from"
+        parts.append(f"The {what}:\n\n```python\n{task.start.rstrip()}\n```")
     if task.entry_point:
         parts.append(f"The function under test is `{task.entry_point}`.")
-    shown = [check.source for check in plan.checks if not check.holdout][:_SHOWN_CHECKS]
-    parts.append("It must pass:\n" + "\n".join(f"- {text[:_SHOWN_CHARS]}" for text in shown))
+    seen = [check for check in plan.checks if not check.holdout]
+    told = [check_text(check) for check in seen if not (task.stub and check.source in task.start)]
+    if told:
+        parts.append("It must pass:\n" + "\n".join(f"- {text}" for text in told[:_SHOWN_CHECKS]))
     return parts
+
+
+def check_text(check: Check) -> str:
+    """A check in one line for a prompt; an example of a doctest with what it must give."""
+    text = check.source
+    if check.kind in (CheckKind.VALUE, CheckKind.TEXT) and text.startswith(">>> ") and check.right is None:
+        wanted = check.expected.strip() if check.kind is CheckKind.TEXT else repr(check.expected)
+        text = f"{text}  must give  {wanted}" if check.operator == "==" else text
+    return text[:_SHOWN_CHARS]
 
 
 def trace_report(checks: Sequence[Check], verdicts: Sequence[Verdict]) -> str:
@@ -118,8 +154,7 @@ def trace_report(checks: Sequence[Check], verdicts: Sequence[Verdict]) -> str:
     failing = [(check, verdict) for check, verdict in shown if not verdict.passed]
     lines = [f"- {len(shown) - len(failing)} of {len(shown)} checks pass."]
     lines += [
-        f"- FAILS: {check.source[:_SHOWN_CHARS]}\n  {_why(verdict)}"
-        for check, verdict in failing[:_SHOWN_CHECKS]
+        f"- FAILS: {check_text(check)}\n  {_why(verdict)}" for check, verdict in failing[:_SHOWN_CHECKS]
     ]
     return "\n".join(lines)
 

@@ -1,6 +1,8 @@
 """Looks functions up in a program's text."""
 
 import ast
+import inspect
+from functools import lru_cache
 
 
 def defines(program: str, name: str) -> bool:
@@ -21,6 +23,64 @@ def defines(program: str, name: str) -> bool:
                 return False
             body = found.body
     return True
+
+
+@lru_cache(maxsize=64)
+def stub_body(program: str, name: str | None) -> int:
+    """Tell where the body of a function that is still to be written begins.
+
+    Args:
+        program: source text.
+        name: the function at the top of the program; None takes its only one.
+
+    Returns:
+        The line, from 1, after its header and docstring; 0 when there is no such function, or something was written:
+        anything but a docstring, `pass`, `...` and `raise NotImplementedError`.
+    """
+    try:
+        body = ast.parse(program).body
+    except (SyntaxError, ValueError):
+        return 0
+    functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    found = next((one for one in functions if one.name == name), None)
+    if name is None and len(functions) == 1:
+        found = functions[0]
+    if found is None or not all(_says_nothing(one) for one in found.body):
+        return 0
+    told = [one for one in found.body if isinstance(one, ast.Import | ast.ImportFrom) or _is_text(one)]
+    return (told[-1].end_lineno or told[-1].lineno) + 1 if told else found.body[0].lineno
+
+
+def told_in(function: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """Return the docstring of a function, also one that stands after imports; empty for none."""
+    for node in function.body:
+        if isinstance(node, ast.Expr) and _is_text(node) and isinstance(node.value, ast.Constant):
+            return inspect.cleandoc(str(node.value.value))
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            break
+    return ""
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
+
+
+def _says_nothing(node: ast.stmt) -> bool:
+    match node:
+        case ast.Pass() | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Expr(value=ast.Constant(value=value)):
+            return value is ... or isinstance(value, str)
+        case ast.Raise(exc=ast.Name(id="NotImplementedError")):
+            return True
+        case ast.Raise(exc=ast.Call(func=ast.Name(id="NotImplementedError"))):
+            return True
+        case _:
+            return False
 
 
 def _within(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -8,9 +8,9 @@ items, or one item a line. Values from JSON are compared as JSON compares: tuple
 from __future__ import annotations
 
 import ast
-import json
 from typing import Any
 
+from treewright.parsing import load_json
 from treewright.search.checks import Check, CheckKind
 
 _EXPECTED = ("expected", "output", "result", "returns")
@@ -32,8 +32,8 @@ def read_pairs(text: str, entry_point: str | None) -> list[Check]:
 
 def _items(text: str) -> tuple[list[Any], bool]:
     try:
-        data = json.loads(text)
-    except json.JSONDecodeError:
+        data = load_json(text)
+    except ValueError:
         return _lines_or_python(text)
     if isinstance(data, dict) and not any(name in data for name in _EXPECTED):
         data = data.get("tests", data.get("pairs", data.get("cases")))
@@ -52,8 +52,8 @@ def _is_pair(item: Any) -> bool:
 def _lines_or_python(text: str) -> tuple[list[Any], bool]:
     lines = [line for line in text.splitlines() if line.strip()]
     try:
-        return [json.loads(line) for line in lines], True
-    except json.JSONDecodeError:
+        return [load_json(line) for line in lines], True
+    except ValueError:
         pass
     try:
         data = ast.literal_eval(text.strip())

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from treewright.search.framings import draft_framing, draft_messages, revise_messages, revision_framing
+from treewright.search.framings import (
+    answer_start,
+    answer_stops,
+    draft_framing,
+    draft_messages,
+    revise_messages,
+    revision_framing,
+)
 from treewright.search.frontier import next_to_revise
 from treewright.search.selection import choose
 from treewright.search.state import Branch, SearchState
@@ -55,7 +62,7 @@ def _holdout(state: SearchState) -> list[Task]:
     if plan is None or state.holdout is not None:
         return []
     choice = choose(
-        state.distinct(), state.task.start, visible(state.plan).checks, efficiency=state.settings.efficiency
+        state.distinct(), state.task.program, visible(state.plan).checks, efficiency=state.settings.efficiency
     )
     if choice is None:
         return []
@@ -123,7 +130,7 @@ def _model_tasks(state: SearchState) -> list[Task]:
 
 
 def _draft(state: SearchState, index: int) -> DraftTask:
-    framing = draft_framing(index, bool(state.task.start.strip()))
+    framing = draft_framing(index, bool(state.task.program))
     return DraftTask(
         id=f"draft:{index}",
         framing=framing.name,
@@ -131,6 +138,8 @@ def _draft(state: SearchState, index: int) -> DraftTask:
         seed=index,
         messages=draft_messages(state.task, state.plan, framing),
         estimate_usd=state.settings.estimate_usd,
+        begin=answer_start(state.task),
+        stop=answer_stops(state.task),
     )
 
 
@@ -162,5 +171,7 @@ def _revisions(state: SearchState) -> list[Task]:
             seed=1000 + spent,
             messages=revise_messages(state.task, state.plan, branch.code, branch.verdicts, framing),
             estimate_usd=settings.estimate_usd,
+            begin=answer_start(state.task),
+            stop=answer_stops(state.task),
         )
     ]

@@ -83,7 +83,7 @@ class Limits:
     """
 
     depth: int = 2
-    screened: int = 20_000
+    screened: int = 100_000
     beyond_bits: float = 3.0
     passing: int = 24
     bases: int = 60
@@ -178,6 +178,13 @@ class Repair:
             if mutant is not None:
                 found.append(mutant)
         return found
+
+    @property
+    def urgency(self) -> float | None:
+        """Of the next edit in the queue, in bits; None when the queue is empty or enough was found."""
+        if not self._queue or self._enough(self._queue[0].urgency) or self.asked >= self.limits.screened:
+            return None
+        return self._queue[0].urgency
 
     def _enough(self, next_cost: float) -> bool:
         if not self.passing:

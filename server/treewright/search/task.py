@@ -12,9 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from treewright.errors import RequestError
 from treewright.search.checks import Check, CheckKind, Plan
 from treewright.search.doctests import docstring_checks, split_doctest
+from treewright.search.functions import stub_body
 from treewright.search.pairs import read_pairs
 from treewright.search.pytests import split_pytest
 from treewright.search.splitting import Split, split_asserts
+from treewright.search.written import written_checks
 
 CheckFormat = Literal["asserts", "doctest", "pairs", "json_pairs", "pytest", "stdout"]
 
@@ -44,7 +46,8 @@ class SearchTask(BaseModel):
         path: the starting program's file name, for diffs.
         entry_point: the function under test; `Class.method` names a method.
         check_sources: texts of checks (plain texts are read as asserts, doctests or pytest, whichever they hold).
-        docstring_examples: also use the doctest examples in the starting program's docstrings.
+        docstring_examples: also use the doctest examples in the starting program's docstrings; where there is
+            nothing else to check by, those that its docstring gives in words.
         holdout: share of the checks, 0 to below 1, that are only measured at the end.
         stdin: standard input of programs that are judged by their output.
         per_branch_timeout_s: wall clock of one branch.
@@ -61,6 +64,16 @@ class SearchTask(BaseModel):
     holdout: float = Field(default=0.0, ge=0.0, lt=1.0)
     stdin: str = ""
     per_branch_timeout_s: float = Field(default=60.0, gt=0)
+
+    @property
+    def stub(self) -> bool:
+        """Whether the starting program only says what is to be written: the function under test has no body yet."""
+        return stub_body(self.start, self.entry_point) > 0
+
+    @property
+    def program(self) -> str:
+        """The starting program as something to change; empty for none, and for a stub."""
+        return "" if not self.start.strip() or self.stub else self.start
 
 
 def plan_of(task: SearchTask) -> Plan:
@@ -83,7 +96,10 @@ def plan_of(task: SearchTask) -> Plan:
         split.checks.extend(one.checks)
         split.setup.extend(one.setup)
     if task.docstring_examples and tree is not None:
-        split.checks.extend(docstring_checks(tree, task.entry_point))
+        split.checks.extend(
+            docstring_checks(tree, task.entry_point)
+            or ([] if split.checks else written_checks(tree, task.entry_point))
+        )
     checks = _numbered(split.checks)
     if not checks:
         raise RequestError(

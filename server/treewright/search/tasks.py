@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,6 +26,8 @@ class DraftTask(_Frozen):
         seed: sampling seed.
         messages: the prompt.
         estimate_usd: worst case, for the reservation.
+        begin: how the answer begins, for a performer that can have it continued; it is part of the answer then.
+        stop: strings at which such an answer is over.
     """
 
     kind: Literal["draft"] = "draft"
@@ -34,6 +37,8 @@ class DraftTask(_Frozen):
     seed: int
     messages: tuple[Message, ...]
     estimate_usd: float
+    begin: str = ""
+    stop: tuple[str, ...] = ()
 
 
 class ReviseTask(_Frozen):
@@ -47,6 +52,8 @@ class ReviseTask(_Frozen):
     seed: int
     messages: tuple[Message, ...]
     estimate_usd: float
+    begin: str = ""
+    stop: tuple[str, ...] = ()
 
 
 class MutateTask(_Frozen):
@@ -88,6 +95,21 @@ class HoldoutTask(_Frozen):
     branch_id: str
     program: str
     plan: Plan
+
+
+def asked_alike(tasks: Iterable[DraftTask | ReviseTask]) -> list[list[DraftTask | ReviseTask]]:
+    """Group tasks that differ in nothing but their seed: one request can answer all of a group.
+
+    Args:
+        tasks: in order.
+
+    Returns:
+        The groups, in the order of their first tasks.
+    """
+    groups: dict[object, list[DraftTask | ReviseTask]] = {}
+    for task in tasks:
+        groups.setdefault((task.kind, task.messages, task.temperature, task.begin), []).append(task)
+    return list(groups.values())
 
 
 SearchTaskUnion = Annotated[

@@ -1,6 +1,7 @@
 """Edits of programs: they always parse, keep the rest of the text, and never say the same twice."""
 
 import ast
+import mmap
 import time
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def repaired(program: str, checks: str, entry_point: str = "f", **limits: int) -
     plan = plan_of(SearchTask(start=program, entry_point=entry_point, check_sources=(checks,)))
     host = ForkHost()
     outcome = repair_program(
-        program, plan, host, host, clock=time.monotonic, seconds=30, limits=Limits(**limits)
+        program, plan, host, host, clock=time.monotonic, seconds=90, limits=Limits(**limits)
     )
     return (outcome.chosen.source if outcome.chosen else None), outcome.distinct
 
@@ -208,14 +209,7 @@ CASES = {
 
 
 @pytest.mark.requirement("search:mutate:families")
-@pytest.mark.parametrize(
-    "name",
-    # The last needs more mutants than a busy machine screens in its time.
-    [
-        pytest.param(name, marks=pytest.mark.soak) if name == "generator of generators" else name
-        for name in CASES
-    ],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_small_bugs_of_many_kinds_are_repaired(name: str) -> None:
     program, checks = CASES[name]
     fixed, _ = repaired(program, checks)
@@ -225,6 +219,12 @@ def test_small_bugs_of_many_kinds_are_repaired(name: str) -> None:
     from treewright.search.repair import verdicts_of
 
     assert all(verdict.passed for verdict in verdicts_of(plan.checks, trace)[0])
+
+
+def test_the_plain_host_works_in_a_process_that_has_mapped_much_memory() -> None:
+    with mmap.mmap(-1, 1 << 30):
+        program, checks = CASES["generator of generators"]
+        assert repaired(program, checks)[0] is not None
 
 
 @pytest.mark.requirement("search:mutate:several-pass")

@@ -8,5 +8,5 @@ They are loaded by path or as text, never by import, so that an interpreter with
 - `pytests`: runs trusted test files beside a candidate and reports each test on the same channel;
 - `zygote`: the warm parent that forks kernels, and `deep`, the kernel it holds ready;
 - `launcher`: contains any other kernel's command;
-- `screener`: forks one bare child a program.
+- `screener`: forks one bare child a program or a few; `several`: runs a few in one process, to sieve them.
 """

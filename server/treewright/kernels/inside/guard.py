@@ -81,9 +81,16 @@ class Run:
         plan: see `treewright.kernels.wire`.
         channel: where records go.
         forward: takes what is printed: `("stdout" | "stderr", text)`.
+        prepared: a run whose checks are compiled already, to take them over from.
     """
 
-    def __init__(self, plan: dict[str, Any], channel: Channel, forward: Callable[[str, str], Any]) -> None:
+    def __init__(
+        self,
+        plan: dict[str, Any],
+        channel: Channel,
+        forward: Callable[[str, str], Any],
+        prepared: Run | None = None,
+    ) -> None:
         self._plan = plan
         self._channel = channel
         self._path: str = plan["path"]
@@ -92,24 +99,47 @@ class Run:
         self._err = Output(lambda text: forward("stderr", text), 2, self._tally, keep=False)
         self._stdin = Input(plan.get("stdin") or "")
         self._lines = Lines(self._path, bool(plan.get("lines")))
-        self._codes: dict[str, Any] = {}
-        self._early: dict[str, Any] = {}
+        self._codes: dict[str, Any] = prepared._codes if prepared else {}
+        self._early: dict[str, Any] = prepared._early if prepared else {}
         self._module = types.ModuleType(plan.get("module") or "candidate")
 
     def go(self) -> None:
         """Run everything; every record is sent the moment it is known."""
         say = self._channel.say
         say({"k": "begin", "cpu": _cpu()})
-        limit_process(self._plan.get("limits") or {})
-        self._compile_checks()
-        self._evaluate_early()
-        sys.stdout, sys.stderr, sys.stdin = self._out, self._err, self._stdin
-        builtins.input = self._stdin.ask
+        self.prepare()
+        self._stand_in()
         loaded = self._load()
         say({"k": "loaded", **loaded})
         if loaded["status"] == "value" and not self._tally["over"]:
             self._check_all(say)
         say({"k": "end", "cpu": _cpu(), "stdin": self._stdin.refused, "over": bool(self._tally["over"])})
+
+    def prepare(self) -> None:
+        """Everything that comes before a candidate: limits, compiled checks, what does not need a candidate."""
+        limit_process(self._plan.get("limits") or {})
+        self._compile_checks()
+        self._evaluate_early()
+
+    def brief(self) -> dict[str, Any]:
+        """Load and check, and return everything as one record instead of sending it."""
+        self._stand_in()
+        with self._timed(self._plan.get("check_s")):
+            loaded = self._load()
+        checks: list[dict[str, Any]] = []
+        if loaded["status"] == "value" and not self._tally["over"]:
+            self._check_all(checks.append)
+        builtins.input = _pristine["input"]
+        return {
+            "loaded": loaded,
+            "checks": checks,
+            "stdin": self._stdin.refused,
+            "over": bool(self._tally["over"]),
+        }
+
+    def _stand_in(self) -> None:
+        sys.stdout, sys.stderr, sys.stdin = self._out, self._err, self._stdin
+        builtins.input = self._stdin.ask
 
     def _compile_checks(self) -> None:
         """Compile before the candidate is there: what cannot be compiled is reported as raised."""
@@ -164,7 +194,7 @@ class Run:
             self._early[check] = True
 
     def _timed(self, seconds: Any) -> _Timed:
-        return _Timed(float(seconds) if seconds else 0.0)
+        return _Timed(float(seconds) if seconds else 0.0, self._plan.get("timer") == "cpu")
 
     def _fresh(self, names: dict[str, Any]) -> dict[str, Any]:
         """A namespace with builtins nobody changed; a candidate's names shadow them only where it may."""
@@ -244,7 +274,10 @@ class Run:
         for check in self._plan["checks"]:
             if self._tally["over"]:
                 return
-            say({"k": "check", "id": check["id"], **self._check(check, shared)})
+            seen = self._check(check, shared)
+            say({"k": "check", "id": check["id"], **seen})
+            if seen["status"] == "timeout" and self._plan.get("hurry"):
+                return
 
     def _check(self, check: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
         parts = self._codes[check["id"]]
@@ -285,21 +318,22 @@ class no_running_loop:  # noqa: N801  reads as a statement
 
 
 class _Timed:
-    """Raises `CheckTimeoutError` in the main thread after some seconds of wall clock; 0 is no limit."""
+    """Raises `CheckTimeoutError` in the main thread after some seconds, of the clock or of CPU; 0 is no limit."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, cpu: bool = False) -> None:
         self._seconds = seconds
+        self._cpu = cpu
 
     def __enter__(self) -> _Timed:  # noqa: PYI034  Self is newer than 3.10
         if self._seconds > 0:
-            _signal(signal.SIGALRM, self._ring)
+            _signal(signal.SIGPROF if self._cpu else signal.SIGALRM, self._ring)
             # It rings again and again: a candidate that swallows the first is hit by the next.
-            _setitimer(signal.ITIMER_REAL, self._seconds, 0.1)
+            _setitimer(signal.ITIMER_PROF if self._cpu else signal.ITIMER_REAL, self._seconds, 0.1)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._seconds > 0:
-            _setitimer(signal.ITIMER_REAL, 0)
+            _setitimer(signal.ITIMER_PROF if self._cpu else signal.ITIMER_REAL, 0)
 
     @staticmethod
     def _ring(_number: int, _frame: Any) -> None:

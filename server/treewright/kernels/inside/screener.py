@@ -1,8 +1,8 @@
 # ruff: noqa: PTH118, PTH123, PTH108, PTH208
 # (pathlib is Python that a candidate can patch, and slow to import; these functions are C)
-"""Forks one bare child a program: no Jupyter, the same guard, the same limits.
+"""Forks one bare child a program, or a few programs: no Jupyter, the same guard, the same limits.
 
-Runs in a box of its own (see `contain`), as the box's worker; one program at a time. What a program leaves
+Runs in a box of its own (see `contain`), as the box's worker; one child at a time. What a child leaves
 running is killed and what it leaves in the folder is removed before the next one.
 """
 
@@ -19,7 +19,8 @@ import struct
 import time
 from typing import Any
 
-guard: Any = globals().get("guard")  # these two are put here by whoever loads this file
+guard: Any = globals().get("guard")  # these three are put here by whoever loads this file
+several: Any = globals().get("several")
 pytests: Any = globals().get("pytests")
 
 _PIECE = 1 << 16
@@ -77,7 +78,7 @@ class Screener:
         os.close(out_w)
         seen = {records: bytearray(), out: bytearray()}
         caps = {records: int(request["record_bytes"]), out: int(request["output_bytes"])}
-        why = self._follow(child, seen, caps, started + float(request["wall_s"]))
+        why = self._follow(child, seen, caps, started + float(request["wall_s"]), request.get("silence_s"))
         self._sweep(child)
         _, status, used = os.wait4(child, 0)
         for number, into in seen.items():
@@ -105,7 +106,11 @@ class Screener:
                 while view and stream == "stdout":
                     view = view[write(1, view) :]
 
-            (pytests if plan.get("pytest") else guard).run(plan, guard.send_to_descriptor(records), forward)
+            send = guard.send_to_descriptor(records)
+            if "programs" in plan:
+                several.run(plan, send)
+            else:
+                (pytests if plan.get("pytest") else guard).run(plan, send, forward)
             code = 0
         except SystemExit:
             code = 71
@@ -113,15 +118,23 @@ class Screener:
             os._exit(code)
 
     @staticmethod
-    def _follow(child: int, seen: dict[int, bytearray], caps: dict[int, int], deadline: float) -> str:
-        """Read until the child ends; the reason when it has to be ended."""
+    def _follow(
+        child: int,
+        seen: dict[int, bytearray],
+        caps: dict[int, int],
+        deadline: float,
+        silence: float | None = None,
+    ) -> str:
+        """Read until the child ends; the reason when it has to be ended, which may be too long a silence."""
         handle = os.pidfd_open(child)
         poller = select.poll()
         for number in (*seen, handle):
             poller.register(number, select.POLLIN | select.POLLHUP)
+        heard = time.monotonic()
         try:
             while True:
-                left = deadline - time.monotonic()
+                now = time.monotonic()
+                left = (deadline if silence is None else min(deadline, heard + silence)) - now
                 if left <= 0:
                     return "timeout"
                 for number, _ in poller.poll(left * 1000 + 1):
@@ -131,6 +144,7 @@ class Screener:
                     if not data:
                         poller.unregister(number)
                     seen[number] += data
+                    heard = now
                     if len(seen[number]) > caps[number]:
                         return "output"
         finally:

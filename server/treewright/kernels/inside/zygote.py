@@ -102,7 +102,10 @@ class Zygote:
         self._deep: Any = None if bare else load_files("deep").DeepKernel()
         self.guard = load_files(*GUARD, into={"encode": encode})
         self.pytests = load_files("pytests", into={"guard": self.guard})
-        self.screener = load_files("screener", into={"guard": self.guard, "pytests": self.pytests})
+        several = load_files("several", into={"guard": self.guard})
+        self.screener = load_files(
+            "screener", into={"guard": self.guard, "pytests": self.pytests, "several": several}
+        )
 
     def serve(self) -> None:
         """Fork until the other side goes away."""

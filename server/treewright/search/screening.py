@@ -1,0 +1,144 @@
+"""Screens mutants until something passes, nothing is left or time is up, and decides how long each may take.
+
+Most mutants that take far longer than the starting program never end, so each gets a short time first. One that did
+not end is not given up: it waits until mutants that are unlikelier by some bits have had their turn, and then gets more.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from treewright.search.checks import ObservedStatus, Plan
+from treewright.search.ports import BranchOutcome, KernelHost, Screener, Trace
+from treewright.search.repair import Mutant, Repair
+
+BATCH = 128
+"""Mutants screened between two looks at the clock."""
+
+LEAST_TIMEOUT_S, MOST_TIMEOUT_S = 0.02, 1.0
+_START_TIMEOUT_S = 0.5
+_LATE_BATCH = 12
+_LATE_BITS = (2.0, 5.0)
+"""What not ending in a short time, and not in a longer one, speaks against a mutant."""
+
+_TRACED_HUNG_S = 0.3
+"""A starting program that hangs shows the lines of its loop in this time, for each check."""
+
+
+@dataclass(order=True, slots=True)
+class _Late:
+    """A mutant that did not end in its time: `due` is the urgency at which it gets more."""
+
+    due: float
+    order: int
+    mutant: Mutant = field(compare=False)
+    tier: int = field(compare=False)
+
+
+class _Waiting:
+    """Mutants that did not end, by when they get more time.
+
+    Args:
+        tiers: seconds a check, first to last.
+    """
+
+    def __init__(self, tiers: tuple[float, ...]) -> None:
+        self.tiers = tiers
+        self._late: list[_Late] = []
+        self._order = itertools.count()
+
+    def add(self, mutant: Mutant, tier: int) -> bool:
+        """Have a mutant wait for the tier after the one that it did not end in; False when there is none."""
+        if tier + 1 >= len(self.tiers):
+            return False
+        due = mutant.cost + _LATE_BITS[tier]
+        heapq.heappush(self._late, _Late(due, next(self._order), mutant, tier + 1))
+        return True
+
+    def due(self, urgency: float | None) -> list[_Late]:
+        """Those whose turn it is, all of one tier; all may come when nothing else is left (`urgency` None)."""
+        found: list[_Late] = []
+        while (
+            self._late
+            and len(found) < _LATE_BATCH
+            and (urgency is None or self._late[0].due <= urgency)
+            and (not found or self._late[0].tier == found[0].tier)
+        ):
+            found.append(heapq.heappop(self._late))
+        return found
+
+
+def measure_start(program: str, plan: Plan, host: KernelHost, screener: Screener) -> tuple[Trace, float]:
+    """Run the starting program, for its lines and its time.
+
+    Returns:
+        Its branch, with executed lines where the host can tell, and the CPU seconds that a mutant gets for a
+        check at first.
+    """
+    timed = screener.screen([program], with_timeout(plan, _START_TIMEOUT_S))[0]
+    each = _TRACED_HUNG_S if hung(timed) else 2.0 + 20 * timed.cpu_s
+    baseline = host.run_branch(program, with_timeout(plan, each).model_copy(update={"trace_lines": True}))
+    return baseline, screen_timeout(timed)
+
+
+def screen_mutants(
+    repair: Repair, plan: Plan, screener: Screener, quick_s: float, going_on: Callable[[], bool]
+) -> None:
+    """Ask for mutants, screen them and tell what they showed.
+
+    Args:
+        repair: the search for edits.
+        plan: the visible checks.
+        screener: executes mutants.
+        quick_s: CPU seconds a check at first.
+        going_on: asked between batches whether there is time left.
+    """
+    waiting = _Waiting((quick_s, min(MOST_TIMEOUT_S, 5 * quick_s), MOST_TIMEOUT_S))
+    while going_on():
+        batch, tier = _next(repair, waiting)
+        if not batch:
+            return
+        traces = screener.screen([one.source for one in batch], with_timeout(plan, waiting.tiers[tier]))
+        for mutant, trace in zip(batch, traces, strict=True):
+            if not (hung(trace) and waiting.add(mutant, tier)):
+                repair.tell(mutant.id, trace)
+
+
+def _next(repair: Repair, waiting: _Waiting) -> tuple[list[Mutant], int]:
+    """The mutants whose turn it is, and how long they may take (a tier)."""
+    urgency = repair.urgency
+    late = waiting.due(urgency) if urgency is not None else []
+    fresh = [] if late else repair.ask(BATCH)
+    if not late and not fresh and not repair.passing:
+        late = waiting.due(None)
+    if late:
+        return [one.mutant for one in late], late[0].tier
+    return fresh, 0
+
+
+def with_timeout(plan: Plan, seconds: float) -> Plan:
+    """The plan for screening: no line traces, a short time a check, and no more than all of them need."""
+    whole = min(plan.per_branch_timeout_s, 1.0 + 2 * seconds * len(plan.checks))
+    return plan.model_copy(
+        update={"per_check_timeout_s": seconds, "per_branch_timeout_s": whole, "trace_lines": False}
+    )
+
+
+def screen_timeout(timed: Trace) -> float:
+    """CPU seconds that a mutant gets for one check at first: ten times what the slowest check that ended took.
+
+    Args:
+        timed: the starting program, screened.
+    """
+    ended = [one.cpu_s for one in timed.observations if one.status is not ObservedStatus.TIMEOUT]
+    return min(MOST_TIMEOUT_S, max(LEAST_TIMEOUT_S, 10 * max(ended, default=0.0)))
+
+
+def hung(trace: Trace) -> bool:
+    """Whether a check, or the whole branch, did not end in time."""
+    return trace.outcome is BranchOutcome.TIMEOUT or any(
+        one.status is ObservedStatus.TIMEOUT for one in trace.observations
+    )

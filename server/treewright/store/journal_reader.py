@@ -15,8 +15,8 @@ from treewright.store.durable import shown, storage_error, telling
 from treewright.store.journal_line import LINE_START, MAX_LINE, Damage, Line, unframe
 
 _CHUNK = 1 << 20
-
 _TAIL = 1 << 14
+
 
 class Mark(NamedTuple):
     """A place between two appends, and what stands before it.
@@ -111,7 +111,6 @@ class JournalReader:
                 left -= len(chunk)
         return crc == mark.crc
 
-    def read_at(self, offset: int, length: int) -> Line:
     def tail(self, mark: Mark) -> int:
         """Return a sum over the last bytes before a mark and how many stand before it; -1 when the file ends before it.
 
@@ -124,6 +123,7 @@ class JournalReader:
             found = handle.read(mark.offset - first)
         return crc32(found, crc32(b"%d" % mark.offset)) if len(found) == mark.offset - first else -1
 
+    def read_at(self, offset: int, length: int) -> Line:
         """Return the line at a known place.
 
         Args:

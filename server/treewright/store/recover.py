@@ -58,8 +58,8 @@ def recover_run(folder: Path, surface: str, *, now: datetime.datetime) -> Recove
         done = mend_journal(files.journal, now=now)
         if done.original:
             files.snapshot.unlink(missing_ok=True)
-    return done
             files.listing.unlink(missing_ok=True)
+    return done
 
 
 def mend_journal(journal: Path, *, now: datetime.datetime) -> Recovery:

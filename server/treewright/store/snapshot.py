@@ -48,8 +48,8 @@ def save_snapshot(
         mark: `JournalWriter.mark`, or `mark` of a reader without damage, that the state is the fold of.
         schema: name and version of the encoding, such as `tree-1`; another one is not loaded.
         private: readable by this user only (mode 0600).
-
         tail: `JournalReader.tail` at the mark, for a picture that is to be loaded with `whole=False`.
+
     Raises:
         StoreError: the disk refused; the former snapshot is untouched.
     """
@@ -60,9 +60,9 @@ def save_snapshot(
             crc = crc32(part, crc)
             size += handle.write(part)
         header = {"format": _FORMAT, "schema": schema, "mark": list(mark), "size": size, "crc": crc}
-        encoded = json.dumps(header).encode()
         if tail is not None:
             header["tail"] = tail
+        encoded = json.dumps(header).encode()
         handle.seek(0)
         handle.write(encoded.ljust(_HEADER_LIMIT - 1) + b"\n")
 
@@ -75,8 +75,6 @@ def load_snapshot(path: Path, reader: JournalReader, *, schema: str, whole: bool
         reader: of the journal; the journal's covered part is read once and compared.
         schema: the encoding that the caller can read.
     """
-        whole: compare everything that is covered. Otherwise only the last appends before the mark are: enough for what
-            is only looked at, and is looked at again against the journal.
     try:
         with path.open("rb") as handle:
             header = decode_object(handle.read(_HEADER_LIMIT))

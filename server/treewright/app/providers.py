@@ -48,6 +48,8 @@ def _endpoint(section: ProviderSection) -> EndpointSettings:
         given["context_tokens"] = section.context_tokens
     if section.concurrency:
         given["concurrency"] = section.concurrency
+    given |= {name: value for name in ("slots", "threads") if (value := getattr(section, name))}
+    given["allow_plain_http"] = section.allow_plain_http
     given["first_token_s"] = section.timeout_s
     given["total_s"] = max(900.0, section.timeout_s)
     return EndpointSettings(**given)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from treewright.app.deliberation import DeliberationDesk, Told
     from treewright.app.looking import Look
     from treewright.app.search_drive import Searching
+    from treewright.explore.glossary import Ask
     from treewright.models.provider import EditorCall
 
 
@@ -44,9 +45,9 @@ class Treewright:
         """
         self.context = Context(surface, environ, ask_editor, {} if keys is None else keys)
 
-    def start(self, request: ExplorationRequest) -> Growing:
+    def start(self, request: ExplorationRequest, ask: "Ask | None" = None) -> Growing:
         """Prepare a new exploration; `drive` it then. Raises before anything is written, see `explorations.start`."""
-        return explorations.start(self.context, request)
+        return explorations.start(self.context, request, ask)
 
     def resume(self, request: ResumeRequest) -> Growing:
         """Open a run to go on with; `drive` it then. See `explorations.resume`."""

@@ -179,7 +179,7 @@ def price_from_setting(setting: str | Mapping[str, Any]) -> Price:
     raise ModelError(
         "price_invalid",
         'The price of this endpoint is neither "free" nor amounts for input and output.',
-        'Write price = "free", or price = { input = 0.15, output = 0.60 } in US dollars per million tokens.',
+        "Write price_in_usd = 0.15 and price_out_usd = 0.60 (US dollars for a million tokens), or free = true.",
     )
 
 

@@ -42,7 +42,7 @@ Kind = Literal["openai", "anthropic", "local", "hub", "scripted", "editor"]
 
 
 class EndpointSettings(BaseModel):
-    """One table `[models.endpoints.NAME]`.
+    """One endpoint; `[providers.NAME]` of the configuration, as `app.providers` hands it on.
 
     Attributes:
         kind: the protocol; with `url` alone it is `openai`.
@@ -261,7 +261,7 @@ def _hub_path(table: EndpointSettings, settings: ModelsSettings, around: Surroun
 
 def _path_of(table: EndpointSettings) -> Path:
     if table.path is None:
-        raise ModelError("model_settings_invalid", f"A {table.kind} model needs a path.", "Set path.")
+        raise ModelError("model_settings_invalid", f"A {table.kind} model needs a file.", "Set model to its path.")
     return table.path.expanduser()
 
 

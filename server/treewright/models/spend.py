@@ -74,7 +74,7 @@ class Metered:
             raise CapError(
                 "price_unknown",
                 f"What {self.info.name} costs is not known, so a spend cap cannot hold.",
-                'Say it in the endpoint\'s table: price = { input = ..., output = ... }, or price = "free".',
+                "Say it in its table: price_in_usd and price_out_usd (USD for a million tokens), or free = true.",
                 {"provider": self.info.name, "model": self.info.model},
             )
         hold = await self._gate.reserve(estimate, label=self.info.name, deadline_s=self.info.call_limit_s)

@@ -162,7 +162,7 @@ class ProviderSection(Section):
     Attributes:
         kind: which protocol.
         endpoint: base address; empty for the kind's own.
-        model: the model's name, or the file of a local one.
+        model: the model's name, the file of a local one, or `owner/repository/file.gguf` of one from the hub.
         api_key: the key itself; better `api_key_env`.
         api_key_env: name of the environment variable that holds the key.
         free: said outright to cost nothing.
@@ -173,10 +173,13 @@ class ProviderSection(Section):
         temperature: sampling temperature; None for the engine's choice.
         timeout_s: longest wait for an answer, in seconds.
         concurrency: most calls at once; 0 for the run's.
+        slots: calls that a local model works on together; 0 for the usual number.
+        threads: processor threads of a local model; 0 for those that are idle.
+        allow_plain_http: send the key unencrypted to another machine.
         headers: further request headers.
     """
 
-    kind: Literal["openai", "anthropic", "editor", "local", "scripted"]
+    kind: Literal["openai", "anthropic", "editor", "local", "hub", "scripted"]
     endpoint: str = ""
     model: str = ""
     api_key: Annotated[SecretStr, Strict(False)] = SecretStr("")
@@ -189,6 +192,9 @@ class ProviderSection(Section):
     temperature: Annotated[float, BeforeValidator(_plain_number), Field(ge=0, le=2)] | None = None
     timeout_s: Seconds = 120.0
     concurrency: Count = 0
+    slots: Annotated[Count, Field(le=32)] = 0
+    threads: Annotated[Count, Field(le=1024)] = 0
+    allow_plain_http: bool = False
     headers: dict[str, Annotated[SecretStr, Strict(False)]] = Field(default_factory=dict)
 
 

@@ -70,6 +70,9 @@ def exploring(command: Command) -> Command:
             ),
             click.option("--glossary", type=click.Path(), help="Term list to settle the root's terms with."),
             click.option("--no-grill", is_flag=True, help="Skip the glossary step."),
+            click.option(
+                "--no-questions", is_flag=True, help="Ask nothing; take the glossary step's recommendations."
+            ),
             click.option("--field", default="", help="Field profile, such as security."),
             click.option(
                 "--seed-from",

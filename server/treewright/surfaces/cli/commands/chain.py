@@ -38,7 +38,8 @@ from treewright.surfaces.cli.saying import go_on, say
 @flags.exploring
 def chain(root: tuple[str, ...], stages: str, top_k: int, form: str, quiet: bool, **given: Any) -> int:
     """Run presets one after another, each on the best of the one before; one spend cap for all."""
-    given.pop("min_frameworks", None)
+    for name in ("min_frameworks", "no_questions"):  # a chain asks nothing: its stages start by themselves
+        given.pop(name, None)
     for name in ("out", "glossary", "seed_from"):
         given[name] = str(Path(given[name]).expanduser().absolute()) if given.get(name) else ""
     names = tuple(name.strip() for name in stages.replace("，", ",").split(",") if name.strip())

@@ -9,6 +9,7 @@ from treewright.app.request import ExplorationRequest
 from treewright.app.standing import BASELINE, baseline_of, read_baseline, write_baseline
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli import flags
+from treewright.surfaces.cli.asking import terminal_ask
 from treewright.surfaces.cli.drive import announce, drive
 
 
@@ -21,6 +22,7 @@ def _start(
     fail_on: tuple[str, ...] = (),
     baseline: str = "",
     new_baseline: str = "",
+    no_questions: bool = False,
     **given: Any,
 ) -> int:
     given.pop("min_frameworks", None)
@@ -29,7 +31,7 @@ def _start(
     request = ExplorationRequest(preset=preset, root=root, base=str(Path.cwd()), **given)
     kept = read_baseline(Path(baseline).expanduser()) if baseline else None
     app = Treewright("cli")
-    growing = app.start(request)
+    growing = app.start(request, terminal_ask(form, quiet=quiet, no_questions=no_questions))
     if kept is not None:
         write_baseline(growing.folder / BASELINE, kept)
     announce(f"{preset}: {growing.folder}", form, quiet=quiet)

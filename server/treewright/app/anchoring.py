@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from treewright.app.context import Context
 from treewright.app.findings import Finding
 from treewright.errors import StoreError
+from treewright.regular import LARGEST_STORED, read_regular
 from treewright.store.durable import make_folder, replace_file
 from treewright.workspace.anchors import Anchor, make_anchor
 from treewright.workspace.citations import same_up_to_space
@@ -80,7 +81,7 @@ class AnchorBook:
     def _run(self, run: str) -> dict[str, Anchor]:
         if run not in self._runs:
             try:
-                read = _Kept.model_validate_json((self._folder / f"{run}.json").read_bytes())
+                read = _Kept.model_validate_json(read_regular(self._folder / f"{run}.json", LARGEST_STORED))
             except (OSError, ValidationError):
                 read = _Kept()
             self._runs[run] = dict(read.anchors)

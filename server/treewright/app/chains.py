@@ -34,6 +34,7 @@ from treewright.explore.chaining import (
     stage_folder,
 )
 from treewright.presets.schema import Preset
+from treewright.regular import LARGEST_STORED, read_regular_text
 from treewright.store.artifacts import write_artifact
 from treewright.store.locks import stop_requested
 from treewright.store.run_folder import JOURNAL, RunReader, RunWriter
@@ -248,7 +249,7 @@ class Chain:
 
     def _carry(self, number: int, before: list[Path], told: OnStage) -> Carried:
         primary = self._preset(number - 1).output_artifacts.primary
-        texts = [(folder / primary).read_text(encoding="utf-8") for folder in before]
+        texts = [read_regular_text(folder / primary, LARGEST_STORED) for folder in before]
         carried = carry(texts, self._request.top_k)
         said = f"stage {number} {self._preset(number).name}: {carried.text}"
         known = self._records()[number - 1]
@@ -263,7 +264,7 @@ class Chain:
         write_artifact(home / SEEDS, seeds_file(carried))
         report = before[0] / "REPORT.md"
         with contextlib.suppress(FileNotFoundError):
-            write_artifact(home / PRIOR_REPORT, report.read_text(encoding="utf-8"))
+            write_artifact(home / PRIOR_REPORT, read_regular_text(report, LARGEST_STORED))
         return home / SEEDS
 
     def _note_run(self, number: int, outcome: Outcome, preset: Preset) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from treewright.errors import StoreError
+from treewright.regular import open_regular
 from treewright.store.index import IndexEntry
 from treewright.store.run_folder import JOURNAL, RunReader
 from treewright.tree.fold import Tree
@@ -24,7 +25,7 @@ def describe_run(folder: Path) -> IndexEntry | None:
 def is_search(folder: Path) -> bool:
     """Tell whether a folder holds a code-branch search, by the first line of its journal."""
     try:
-        with (folder / JOURNAL).open("rb") as stream:
+        with open_regular(folder / JOURNAL) as stream:
             head = stream.readline(256)
     except OSError:
         return False

@@ -12,6 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from treewright.parsing import load_json
+from treewright.regular import LARGEST_STORED, read_regular_text
 from treewright.tree.event import SpendRecorded
 
 KEPT_FILE = "answers.jsonl"
@@ -29,12 +31,12 @@ class AnswerFile:
         self._path = folder / KEPT_FILE
         self._kept: dict[str, tuple[Any, SpendRecorded | None]] = {}
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            for line in self._path.read_text(encoding="utf-8").splitlines():
+            for line in read_regular_text(self._path, LARGEST_STORED).splitlines():
                 self._take(line)
 
     def _take(self, line: str) -> None:
         try:
-            entry = json.loads(line)
+            entry = load_json(line)
             if "accounted" in entry:
                 self._mark(entry["accounted"])
             else:

@@ -8,6 +8,7 @@ from treewright.app.request import ExplorationRequest
 from treewright.errors import RequestError, WorkspaceError
 from treewright.explore.focus import locate
 from treewright.presets.schema import Preset
+from treewright.regular import read_regular
 from treewright.store.durable import shown
 from treewright.store.paths import find_workspace
 from treewright.tree.run import RootSpec
@@ -129,7 +130,7 @@ def _list(path: Path, named: str) -> None:
 def _read_text(path: Path) -> str:
     """Return a file's text, or raise when there is none to read; how it is decoded is the reader's business later."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as fault:
         raise _unparseable(str(path), f"it cannot be read: {fault.strerror}") from fault
     if not data.strip():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from treewright.errors import RequestError, WorkspaceError
+from treewright.regular import read_regular
 from treewright.search.task import CheckSource
 from treewright.store.durable import shown
 from treewright.workspace.decode import Decoded, Unreadable, decode_bytes, read_bytes, read_source
@@ -64,7 +65,7 @@ def _why(found: Decoded | Unreadable) -> str:
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, empty when it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_regular(path)).hexdigest()
     except OSError:
         return ""
 

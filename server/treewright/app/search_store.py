@@ -8,7 +8,6 @@ A line of the journal holds `opened` (what was asked), `event` (of the engine) o
 moment it came, so that an answer that was paid for is never asked for again).
 """
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from treewright.app.context import timestamp, utc_now
 from treewright.app.search_request import Opened
 from treewright.errors import StoreError
+from treewright.parsing import load_json
+from treewright.regular import LARGEST_STORED, read_regular
 from treewright.search.events import SearchEvent
 from treewright.search.state import SearchState
 from treewright.search.tasks import Generated
@@ -258,9 +259,9 @@ def _lines_of(folder: Path, run: str) -> int:
     """How many events of a run the audit log holds, over all its days; torn lines do not count."""
     count = 0
     for path in folder.glob(f"search-{run}-*.jsonl"):
-        for line in path.read_bytes().splitlines():
+        for line in read_regular(path, LARGEST_STORED).splitlines():
             try:
-                json.loads(line)
+                load_json(line)
             except ValueError:
                 continue
             count += 1

@@ -9,6 +9,7 @@ from typing import Any
 from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.reply import Reply
 from treewright.errors import StoreError
+from treewright.regular import read_regular_text
 
 HOME_VARIABLE = "DEEP_THINK_HOME"
 
@@ -33,7 +34,7 @@ def foreign_sessions(home: Path) -> list[Path]:
         )
     found = sorted((home / "sessions").glob("*.json"))
     try:
-        index: Any = json.loads((home / "index.json").read_text(encoding="utf-8"))
+        index: Any = json.loads(read_regular_text(home / "index.json"))
     except (OSError, ValueError, RecursionError):
         index = {}
     entries = index.values() if isinstance(index, dict) else []
@@ -65,7 +66,7 @@ def import_home(tools: Deliberation, home: Path | None = None) -> list[Reply]:
 
 def _imported(tools: Deliberation, path: Path, known: set[str]) -> Reply:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = f"The file cannot be read ({type(error).__name__})."
         return {"ok": False, "error": "failed", "code": "document_damaged", "message": reason, "next_tool": "list_sessions", "source": str(path)}  # fmt: skip

@@ -15,6 +15,7 @@ from treewright.deliberate.encoding import decode, encode
 from treewright.deliberate.ports import MovedTo, Rewrite, SessionEntry, SessionFacts, StoredSession
 from treewright.deliberate.session import Session
 from treewright.errors import StoreError
+from treewright.regular import LARGEST_STORED, read_regular
 from treewright.store.documents import Change, Document, Stamp
 from treewright.store.index import Index, IndexEntry
 from treewright.store.moves import move_document
@@ -189,7 +190,7 @@ def describe_session(path: Path) -> IndexEntry | None:
     """Return the index entry of a session's file, for rebuilding an index; None when it is no session."""
     if path.suffix != ".json" or not path.is_file():
         return None
-    session = decode(path.read_bytes())
+    session = decode(read_regular(path, LARGEST_STORED))
     return _entry(session.id, path.absolute(), session_facts(session))
 
 

@@ -15,7 +15,9 @@ from treewright.errors import RequestError
 from treewright.explore.ports import Bodies
 from treewright.explore.reports.record import NodeRecord, node_record
 from treewright.explore.reports.sarif import rule_id
+from treewright.parsing import load_json
 from treewright.presets.schema import Preset
+from treewright.regular import read_regular_text
 from treewright.store.artifacts import write_artifact
 from treewright.store.decisions import Decisions, FindingKey, finding_key
 from treewright.store.durable import shown
@@ -73,7 +75,7 @@ def read_baseline(path: Path) -> Baseline:
         RequestError: `baseline_unreadable` when it is not there or is none.
     """
     try:
-        return Baseline.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        return Baseline.model_validate(load_json(read_regular_text(path)))
     except (OSError, ValueError, ValidationError) as fault:
         raise RequestError(
             "baseline_unreadable",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from treewright.regular import read_regular
 from treewright.search.checks import Check, CheckKind, Plan
 
 _WORDS = [
@@ -116,7 +117,7 @@ class TestRun:
                     return f"a test that is known to {name} did not"
         for name, text in self.files.items():
             try:
-                same = (self.folder / name).read_bytes() == text.encode("utf-8")
+                same = read_regular(self.folder / name) == text.encode("utf-8")
             except (OSError, ValueError):
                 same = False
             if not same:

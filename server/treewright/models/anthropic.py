@@ -13,6 +13,7 @@ from treewright.models.http_provider import Choice, HttpProvider, count_of, with
 from treewright.models.memory import Dialect
 from treewright.models.provider import Outcome, Request, Usage
 from treewright.models.sse import ServerEvent
+from treewright.parsing import load_json
 
 API_VERSION = "2023-06-01"
 
@@ -54,7 +55,7 @@ class MessageReader:
     def event(self, event: ServerEvent) -> None:
         """Take one event of a stream."""
         try:
-            body = json.loads(event.data)
+            body = load_json(event.data)
         except ValueError:
             self.fault = ServerFault(Outcome.BAD_RESPONSE, "an event of the stream is not JSON", status=200)
             return

@@ -10,6 +10,7 @@ from typing import Any
 
 from treewright.data import data_path
 from treewright.models.provider import Outcome
+from treewright.parsing import load_json
 
 _DETAIL_MOST = 300
 _LIMIT_SAID = re.compile(
@@ -120,7 +121,7 @@ def _error_of(body: bytes | str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(body, bytes | str):
         text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
         try:
-            parsed = json.loads(text)
+            parsed = load_json(text)
         except ValueError:
             return {"message": _plain(text)}
     else:

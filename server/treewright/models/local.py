@@ -27,6 +27,8 @@ from treewright.models.prices import FREE
 from treewright.models.provider import Completion, Outcome, ProviderInfo, Request, TextSink, Usage
 from treewright.models.secrets import Key
 from treewright.models.wire import Timeouts, Wire, unless_cancelled
+from treewright.parsing import load_json
+from treewright.regular import open_regular
 
 _MAGIC = b"GGUF"
 _TRIES = 2
@@ -228,7 +230,7 @@ class LocalProvider:
         process.stdin.write(json.dumps(told).encode("utf-8") + b"\n")
         await process.stdin.drain()
         line = await process.stdout.readline()
-        said = json.loads(line)
+        said = load_json(line)
         return said if isinstance(said, dict) else {}
 
     def _provider(self, address: str, key: str) -> OpenAIProvider:
@@ -297,7 +299,7 @@ def check_model_file(path: Path) -> None:
         ModelError: `local_model_missing` or `local_model_invalid`.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             magic = file.read(4)
     except OSError as error:
         raise ModelError(

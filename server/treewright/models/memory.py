@@ -12,6 +12,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from treewright.parsing import load_json
+from treewright.regular import read_regular_text
+
 Structured: TypeAlias = Literal["json_schema", "json_object", "prompt"]
 LADDER: tuple[Structured, ...] = ("json_schema", "json_object", "prompt")
 
@@ -142,7 +145,7 @@ def _plain(facts: EndpointFacts) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, EndpointFacts]:
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = load_json(read_regular_text(path))
         return {str(name): _facts_of(entry) for name, entry in table.items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}

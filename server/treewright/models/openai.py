@@ -1,6 +1,5 @@
 """Any endpoint that speaks OpenAI's chat completions: hosted, vLLM, Ollama, LM Studio, llama.cpp and others."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from treewright.models.http_provider import (
 from treewright.models.memory import Dialect
 from treewright.models.provider import Outcome, Request, Usage
 from treewright.models.sse import ServerEvent
+from treewright.parsing import load_json
 
 
 class ChatReader:
@@ -46,7 +46,7 @@ class ChatReader:
         if not data:
             return
         try:
-            body = json.loads(data)
+            body = load_json(data)
         except ValueError:
             self.fault = ServerFault(Outcome.BAD_RESPONSE, "an event of the stream is not JSON", status=200)
             return

@@ -17,6 +17,8 @@ from treewright.models.prices import FREE, Price
 from treewright.models.provider import Completion, Outcome, ProviderInfo, Request, Sample, TextSink, Usage
 from treewright.models.tokens import tokens_about
 from treewright.models.wire import unless_cancelled
+from treewright.parsing import load_json
+from treewright.regular import read_regular_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +102,7 @@ class ScriptedProvider:
             ModelError: `script_invalid`; the file cannot be read or is no such list.
         """
         try:
-            entries = json.loads(path.read_text(encoding="utf-8"))
+            entries = load_json(read_regular_text(path))
             if not isinstance(entries, list):
                 raise TypeError("not a list")
             answers = [_answer_of(entry) for entry in entries]

@@ -18,6 +18,7 @@ from treewright.models.faults import ServerFault, read_fault
 from treewright.models.provider import Outcome
 from treewright.models.secrets import Key, Origin, redact
 from treewright.models.sse import EventReader, ServerEvent
+from treewright.parsing import load_json
 
 if TYPE_CHECKING:
     import httpx
@@ -254,7 +255,7 @@ class Wire:
     async def _read_whole(self, response: "httpx.Response", reader: AnswerReader, state: _Try) -> Reply:
         raw = await _some(response, RESPONSE_MOST_BYTES)
         try:
-            body = json.loads(raw)
+            body = load_json(raw)
         except ValueError:
             return Reply(
                 outcome=Outcome.BAD_RESPONSE, detail="the answer is not the JSON that it claims to be"

@@ -19,9 +19,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from treewright.parsing import load_json
 from treewright.presets.body import fences, headings, walk
 from treewright.presets.fault import Fault, Mark, fault_at
 from treewright.presets.frontmatter import normalised
+from treewright.regular import read_regular
 
 MANIFEST = "languages.json"
 
@@ -55,12 +57,12 @@ def manifest_faults(manifest: Path) -> list[Fault]:
     """Return the faults of a manifest and of every pair that it lists."""
     path = str(manifest)
     try:
-        text = manifest.read_bytes().decode("utf-8-sig")
-        data = json.loads(text)
+        text = read_regular(manifest).decode("utf-8-sig")
+        data = load_json(text)
     except json.JSONDecodeError as error:
         mark = Mark(line=error.lineno, column=error.colno, end_column=error.colno)
         return [fault_at(path, mark, "E601", f"not valid JSON: {error.msg}")]
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         return [fault_at(path, _START, "E601", f"cannot be read: {error.__class__.__name__}")]
     faults = list(_manifest_is_malformed(path, text, data))
     if faults:
@@ -139,7 +141,7 @@ def _pair_faults(
     texts = []
     for name in (source, entry[language]):
         try:
-            texts.append(normalised((base / name).read_bytes().decode("utf-8")))
+            texts.append(normalised(read_regular(base / name).decode("utf-8")))
         except (OSError, UnicodeDecodeError):
             message = f"{name} is listed and cannot be read"
             return [fault_at(str(manifest), where, "E602", message)]

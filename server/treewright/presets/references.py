@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from treewright.presets.body import fences, headings, walk
 from treewright.presets.fault import Fault, Mark, fault_at
+from treewright.regular import read_regular
 
 _CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)")
 _LINK = re.compile(
@@ -116,7 +117,7 @@ def _anchors_of(file: Path) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _anchors_at(file: Path, _changed: int, _size: int) -> frozenset[str]:
-    return anchors(file.read_text(encoding="utf-8", errors="replace").splitlines())
+    return anchors(read_regular(file).decode("utf-8", "replace").splitlines())
 
 
 def _line_is_out_of_bounds(
@@ -146,7 +147,7 @@ def _line_count(name: str, folder: Path | None) -> int | None:
     for place in (above, *above.parents[:3]):
         file = place / name
         if file.is_file():
-            data = file.read_bytes()
+            data = read_regular(file)
             return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
         if (place / ".git").exists():
             return None

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from treewright.errors import PresetError
+from treewright.regular import TooLargeError, read_regular
 
 LARGEST = 1_000_000
 """bytes; a preset, profile, lens or framing of a megabyte is a mistake"""
@@ -19,11 +20,11 @@ def read_source(path: Path, kind: str) -> str:
         PresetError: `<kind>_not_found` or `<kind>_unreadable`.
     """
     try:
-        if path.stat().st_size > LARGEST:
-            raise PresetError(
-                f"{kind}_unreadable", f"{path.name} is larger than {LARGEST} bytes", "is it the right file?"
-            )
-        return path.read_bytes().decode("utf-8")
+        return read_regular(path, LARGEST).decode("utf-8")
+    except TooLargeError as error:
+        raise PresetError(
+            f"{kind}_unreadable", f"{path.name} is larger than {LARGEST} bytes", "is it the right file?"
+        ) from error
     except FileNotFoundError as error:
         raise PresetError(f"{kind}_not_found", f"there is no {kind} file {path}") from error
     except UnicodeDecodeError as error:

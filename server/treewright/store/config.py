@@ -17,6 +17,7 @@ from pydantic_core import ErrorDetails
 
 from treewright.data import data_path
 from treewright.errors import StoreError
+from treewright.regular import TooLargeError, read_regular
 from treewright.store.durable import shown, storage_error
 from treewright.store.paths import Root, find_root, home_folder
 from treewright.store.settings import ProviderSection, Settings, trust_rules
@@ -168,14 +169,14 @@ def _read(layer: Layer, path: Path) -> _Values:
     try:
         if not path.is_file():
             return _Values(layer, path, {}, {})
-        if path.stat().st_size > _LARGEST_FILE:
-            raise StoreError("config_unreadable", f"{shown(path)} is over {_LARGEST_FILE} bytes.")
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_regular(path, _LARGEST_FILE).decode("utf-8-sig")
         values = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError as fault:
         raise StoreError(
             "config_unreadable", f"{shown(path)} is not UTF-8 text.", "Save it as UTF-8.", {"path": str(path)}
         ) from fault
+    except TooLargeError as fault:
+        raise StoreError("config_unreadable", f"{shown(path)} is over {_LARGEST_FILE} bytes.") from fault
     except OSError as fault:
         raise storage_error(fault, path, "read") from fault
     except (tomllib.TOMLDecodeError, RecursionError) as fault:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from treewright.errors import StoreError
+from treewright.regular import LARGEST_STORED, open_regular, read_regular
 from treewright.store.durable import make_folder, replacing, shown, storage_error, telling
 from treewright.store.locks import exclusive
 
@@ -161,7 +162,7 @@ class Document:
 
     def _attempt(self, path: Path, parse: Parse[Value]) -> Loaded[Value] | None:
         try:
-            with path.open("rb") as handle:
+            with open_regular(path) as handle:
                 stamp = _stamp_of(os.fstat(handle.fileno()))
                 return Loaded(parse(handle.read()), stamp)
         except (FileNotFoundError, ValueError, RecursionError):
@@ -184,7 +185,7 @@ class Document:
             return Loaded(old.value, self.present(), self._told("the state before the last change", aside))
         if not self.path.exists():
             raise self._missing()
-        if (first := _first_object(self.path.read_bytes())) is not None:
+        if (first := _first_object(read_regular(self.path, LARGEST_STORED))) is not None:
             with contextlib.suppress(ValueError):
                 value = parse(first)
                 aside = self._keep_aside()

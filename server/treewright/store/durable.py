@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -140,6 +141,7 @@ def replacing(path: Path, *, private: bool = False, durable: bool = True) -> Ite
     """
     temporary = temporary_beside(path)
     try:
+        _keep_devices(path)
         handle = _open_new(temporary, private)
         try:
             with handle:
@@ -213,6 +215,14 @@ def write_all(descriptor: int, data: bytes) -> None:
     while view:
         written = os.write(descriptor, view)
         view = view[written:]
+
+
+def _keep_devices(path: Path) -> None:
+    """Refuse to put a file in the place of a device or a pipe, or of a link to one (`/dev/null`, `/dev/stdout`)."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OSError(errno.EINVAL, "a device or a pipe stands in its place", str(path))
 
 
 def _open_new(path: Path, private: bool) -> BinaryIO:

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from treewright.errors import StoreError
+from treewright.regular import LARGEST_STORED, read_regular
 from treewright.store.durable import make_folder, replace_file, shown, storage_error, telling
 from treewright.store.locks import exclusive
 
@@ -171,7 +172,7 @@ class Index:
     def _load(self) -> dict[str, IndexEntry] | None:
         """Return the entries, or None when the file is damaged."""
         try:
-            return _File.model_validate_json(self.path.read_bytes()).runs
+            return _File.model_validate_json(read_regular(self.path, LARGEST_STORED)).runs
         except FileNotFoundError:
             return {}
         except ValidationError:
@@ -184,7 +185,7 @@ class Index:
         if entries is not None:
             return IndexContent(entries)
         with telling(self.path, "read"):
-            saved = _salvage(self.path.read_bytes().decode(errors="replace"))
+            saved = _salvage(read_regular(self.path, LARGEST_STORED).decode(errors="replace"))
         found = self._scanned() | saved
         aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
         try:

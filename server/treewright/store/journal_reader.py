@@ -11,6 +11,7 @@ from typing import BinaryIO, NamedTuple
 from zlib import crc32
 
 from treewright.errors import StoreError
+from treewright.regular import open_regular
 from treewright.store.durable import shown, storage_error, telling
 from treewright.store.journal_line import LINE_START, MAX_LINE, Damage, Line, unframe
 
@@ -148,7 +149,7 @@ class JournalReader:
 
     def _open(self) -> BinaryIO:
         try:
-            return self.path.open("rb", buffering=_CHUNK)
+            return open_regular(self.path, _CHUNK)
         except FileNotFoundError as fault:
             raise StoreError(
                 "journal_missing",

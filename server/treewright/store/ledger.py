@@ -18,6 +18,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from treewright.errors import CapError
+from treewright.regular import read_regular
 from treewright.store.cap import (
     Action,
     CapAnswer,
@@ -287,7 +288,7 @@ class Ledger:
     def _read(self, run: str) -> _Account:
         path = self._path(run)
         try:
-            account = _Account.model_validate_json(path.read_bytes())
+            account = _Account.model_validate_json(read_regular(path))
         except FileNotFoundError:
             return _Account(run=run)
         except OSError as fault:

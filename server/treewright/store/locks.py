@@ -18,6 +18,7 @@ from typing import Self, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from treewright.errors import StoreError
+from treewright.regular import read_regular
 from treewright.store.durable import PRIVATE_FILE, replace_file, shown, storage_error
 from treewright.store.strict_json import decode_object, replace_surrogates
 
@@ -342,6 +343,6 @@ def _alive(holder: Holder) -> bool:
 
 def _read(path: Path, kind: type[Record]) -> Record | None:
     try:
-        return kind.model_validate(decode_object(path.read_bytes()))
+        return kind.model_validate(decode_object(read_regular(path)))
     except (OSError, ValueError):
         return None

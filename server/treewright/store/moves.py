@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treewright.errors import StoreError
+from treewright.regular import read_regular
 from treewright.store.documents import Document
 from treewright.store.durable import replacing, shown, sync_folder, telling, temporary_beside
 
@@ -107,7 +108,7 @@ def _write_verified(destination: Path, content: bytes, *, private: bool) -> None
     with replacing(destination, private=private) as handle:
         handle.write(content)
     try:
-        intact = destination.read_bytes() == content
+        intact = read_regular(destination, len(content)) == content
     except OSError:
         intact = False
     if not intact:

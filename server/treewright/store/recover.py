@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from treewright.errors import StoreError
+from treewright.regular import open_regular
 from treewright.store.durable import replacing, telling
 from treewright.store.journal_line import LINE_START, MAX_LINE, Damage, Line, frame, unframe
 from treewright.store.journal_reader import JournalReader
@@ -108,7 +109,7 @@ def _collect(path: Path, end: int) -> dict[int, _Spot]:
 
 def _salvaged(path: Path, end: int) -> Iterator[Line]:
     offset = 0
-    with path.open("rb", buffering=1 << 20) as handle:
+    with open_regular(path, 1 << 20) as handle:
         while offset < end:
             raw = handle.readline(MAX_LINE + 1)
             found = unframe(raw.rstrip(b"\r\n"), 0, offset)
@@ -158,7 +159,7 @@ def _keep(journal: Path, now: datetime.datetime) -> Path:
 
 def _copy(journal: Path, original: Path) -> None:
     """Keep by copying, where the file system knows no links."""
-    with journal.open("rb") as source, replacing(original) as target:
+    with open_regular(journal) as source, replacing(original) as target:
         while chunk := source.read(1 << 20):
             target.write(chunk)
 
@@ -166,7 +167,7 @@ def _copy(journal: Path, original: Path) -> None:
 def _rewrite(journal: Path, events: dict[int, _Spot]) -> None:
     """Write the undamaged events in order, numbered anew without gaps."""
     mode = journal.stat().st_mode & 0o077
-    with journal.open("rb") as source, replacing(journal, private=mode == 0) as target:
+    with open_regular(journal) as source, replacing(journal, private=mode == 0) as target:
         for seq, old in enumerate(sorted(events), start=1):
             spot = events[old]
             source.seek(spot.offset)

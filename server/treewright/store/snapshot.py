@@ -11,6 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from treewright.errors import StoreError
+from treewright.regular import open_regular
 from treewright.store.durable import replacing
 from treewright.store.journal_reader import JournalReader, Mark
 from treewright.store.strict_json import decode_object
@@ -74,9 +75,11 @@ def load_snapshot(path: Path, reader: JournalReader, *, schema: str, whole: bool
         path: the snapshot's file.
         reader: of the journal; the journal's covered part is read once and compared.
         schema: the encoding that the caller can read.
+        whole: compare everything that is covered. Otherwise only the last appends before the mark are: enough for what
+            is only looked at, and is looked at again against the journal.
     """
     try:
-        with path.open("rb") as handle:
+        with open_regular(path) as handle:
             header = decode_object(handle.read(_HEADER_LIMIT))
             payload = handle.read()
         offset, seq, number, crc = (int(part) for part in header["mark"])

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, fields
 from typing import Any
 
+from treewright.parsing import load_json
 from treewright.tree import event as e
 from treewright.tree.body import ConditionState
 from treewright.tree.fold import Tree
@@ -59,13 +60,13 @@ def decode(lines: Iterator[bytes]) -> Tree:
         SnapshotMismatchError: other format, or damaged.
     """
     try:
-        header = json.loads(next(lines))
+        header = load_json(next(lines))
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise SnapshotMismatchError("another format")
         tree = _tree(header)
         tree.nodes.clear()
         for line in lines:
-            node = _node(json.loads(line))
+            node = _node(load_json(line))
             tree.nodes[node.id] = node
         if len(tree.nodes) != header["nodes"]:
             raise SnapshotMismatchError("nodes are missing")

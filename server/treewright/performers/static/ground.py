@@ -1,12 +1,11 @@
 """The root of a code audit, filled in from the facts of its files."""
 
-import json
 import re
-import tomllib
 from collections import Counter
 from pathlib import Path
 
 from treewright.explore.tasks import GroundResult
+from treewright.parsing import load_json, load_toml
 from treewright.performers.static.audit import Sources
 from treewright.performers.static.body import Located
 from treewright.performers.static.facts import FileFacts, FunctionFacts
@@ -144,7 +143,7 @@ def _installed(root: Path, at: Located) -> list[tuple[str, Citation]]:
     path = root / "package.json"
     rows = _lines(path)
     try:
-        table = json.loads("\n".join(line for _, line in rows))
+        table = load_json("\n".join(line for _, line in rows))
     except ValueError:
         return []
     wanted = table.get("dependencies") if isinstance(table, dict) else None
@@ -161,8 +160,8 @@ def _declared(root: Path, at: Located) -> tuple[list[str], list[Citation]]:
     path = root / "pyproject.toml"
     lines = dict(_lines(path))
     try:
-        table = tomllib.loads("\n".join(lines[n] for n in sorted(lines)))
-    except tomllib.TOMLDecodeError:
+        table = load_toml("\n".join(lines[n] for n in sorted(lines)))
+    except ValueError:
         return [], []
     project = table.get("project")
     names = project.get("dependencies", []) if isinstance(project, dict) else []

@@ -5,7 +5,6 @@ stale is shown, what is gone is not (surfaces, 2, "Anchors follow edits").
 """
 
 import asyncio
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from treewright.app.anchoring import AnchorBook, name_of
 from treewright.app.findings import Finding, FindingSource, by_file
 from treewright.errors import StoreError
+from treewright.parsing import load_json
 from treewright.surfaces.lsp.documents import Document, TextChange
 from treewright.surfaces.lsp.rendering import Look, Range
 from treewright.surfaces.lsp.uris import key_of, to_uri
@@ -359,7 +359,7 @@ def in_cell(anchor: Anchor) -> Anchor:
     lines = []
     for line in anchor.quote.splitlines():
         try:
-            decoded = json.loads(line.strip().removesuffix(","))
+            decoded = load_json(line.strip().removesuffix(","))
         except ValueError:
             return anchor
         if not isinstance(decoded, str):

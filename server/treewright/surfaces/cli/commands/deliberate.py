@@ -11,6 +11,7 @@ from treewright.app.autopilot import DEFAULT_MODE, begin, drive_session, seeded
 from treewright.app.treewright import Treewright
 from treewright.data.codes import ExitClass, code_meanings, exit_class
 from treewright.deliberate.reply import Reply
+from treewright.regular import read_regular_text
 from treewright.surfaces.cli.drive import announce
 from treewright.surfaces.cli.saying import say
 
@@ -137,7 +138,7 @@ def _argument(pair: str) -> tuple[str, str]:
         raise click.UsageError(f"{pair!r} is not NAME=VALUE.")
     if value.startswith("@"):
         try:
-            value = Path(value[1:]).expanduser().read_text(encoding="utf-8")
+            value = read_regular_text(Path(value[1:]).expanduser())
         except (OSError, UnicodeDecodeError) as fault:
             raise click.UsageError(f"{value[1:]} cannot be read: {fault}") from fault
     return name.strip(), value
@@ -240,7 +241,7 @@ def _list(app: Treewright, form: str) -> int:
 
 def _import(app: Treewright, path: Path, form: str) -> int:
     try:
-        text = path.expanduser().read_text(encoding="utf-8")
+        text = read_regular_text(path.expanduser())
     except (OSError, UnicodeDecodeError) as fault:
         raise click.UsageError(f"{path} cannot be read: {fault}") from fault
     with app.deliberation() as desk:

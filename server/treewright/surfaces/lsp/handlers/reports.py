@@ -11,6 +11,7 @@ from treewright.app.runs import RunView, find_run
 from treewright.errors import RequestError
 from treewright.explore.reports.deliverables import deliverables
 from treewright.explore.reports.markdown import tree_markdown
+from treewright.regular import LARGEST_STORED, read_regular_text
 from treewright.surfaces.lsp.messages.catalogue import DocumentRequest, ReportRequest
 from treewright.surfaces.lsp.messages.trees import TextResult
 from treewright.surfaces.lsp.session import Session
@@ -40,7 +41,7 @@ def _other(session: Session, run: str) -> Look | Path | None:
 def _other_text(other: Look | Path, name: str) -> str:
     stem = PurePath(name).stem
     if stem == "report":
-        return other.read_text("utf-8") if isinstance(other, Path) else other.report()
+        return read_regular_text(other, LARGEST_STORED) if isinstance(other, Path) else other.report()
     if stem == "tree" and not isinstance(other, Path):
         return other.outline()
     raise RequestError("document_not_found", f"The run has no document {name!r}.", "It has: report.")

@@ -2,10 +2,21 @@
 
 import sys
 
+_INTERRUPTED = 130
+"""exit code of what Ctrl-C ended, as shells give it (see `treewright.data.codes`, which is not loaded yet)"""
+
 
 def main() -> None:
-    """Run the command line; `treewright lsp` starts without it, since an editor waits for it."""
-    arguments = sys.argv[1:]
+    """Run the command line, and leave quietly when Ctrl-C comes before it is there to answer."""
+    try:
+        _start(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(_INTERRUPTED)
+
+
+def _start(arguments: list[str]) -> None:
+    """`treewright lsp` starts without the command line, since an editor waits for it."""
     if arguments[:1] == ["lsp"]:
         from treewright.surfaces.lsp.launch import run as serve
 

@@ -1,9 +1,10 @@
 // Runs one layer of the extension's tests: `node test/run.mjs unit|host|e2e|full [part of a file's name ...]`.
 //
-// Tests are bundled from TypeScript into .test/ and run by Node's own runner. `host` and `e2e` need a real VS Code and a
-// browser (tools/install_vscode.py). Where these cannot be had the tests are skipped, loudly; with CI set that is a failure.
+// Tests are bundled from TypeScript into .test/ and run by Node's own runner, a process a file. `host` and `e2e` need a real
+// VS Code and a browser (tools/install_vscode.py). Where these cannot be had the tests are skipped, loudly; with CI set that is
+// a failure. Two files of `e2e` run at a time, and what failed is run once more, alone: they wait for a screen that others share.
 // Environment: CODE_SERVER (version to test on), TREEWRIGHT_PYTHON (interpreter with the sidecar).
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import esbuild from 'esbuild';
@@ -20,7 +21,9 @@ if (!['unit', 'host', 'e2e', 'full'].includes(layer)) {
 }
 
 const names = fs.readdirSync(path.join(here, 'test', layer)).filter(name => name.endsWith('.test.ts'));
-const chosen = names.filter(name => !parts.length || parts.some(part => name.includes(part))).sort();
+const LONGEST = ['growing', 'map', 'findings', 'first-run']; // begun first, so that two at a time end together
+const rank = name => (LONGEST.findIndex(each => name.startsWith(each)) + LONGEST.length + 1) % (LONGEST.length + 1);
+const chosen = names.filter(name => !parts.length || parts.some(part => name.includes(part))).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
 if (!chosen.length) fail(`no test file of ${layer} fits ${parts.join(' ')}`);
 
 await esbuild.build({
@@ -40,10 +43,41 @@ const env = { ...process.env };
 delete env.NODE_OPTIONS;
 if (layer !== 'unit') Object.assign(env, await prepare());
 const files = chosen.map(name => path.join(out, layer, name.replace(/\.ts$/, '.mjs')));
-const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', '--test-concurrency=1', `--test-timeout=${{ unit: 20_000, full: 900_000 }[layer] ?? 300_000}`];
+const flags = ['--enable-source-maps', '--test', '--test-reporter=spec', `--test-timeout=${{ unit: 60_000, full: 1_800_000 }[layer] ?? 900_000}`];
 if (env.TEST_ONLY) flags.push(`--test-name-pattern=${env.TEST_ONLY}`);
-const done = spawnSync(process.execPath, [...flags, ...files], { cwd: here, env, stdio: 'inherit' });
-process.exit(done.status ?? 1);
+const begun = Date.now();
+let failed = await runAll(files, { e2e: 2, unit: 4 }[layer] ?? 1);
+if (failed.length && layer === 'e2e' && !parts.length) {
+  console.log('== What failed is run once more, alone ==');
+  failed = await runAll(failed, 1);
+}
+console.log(`${layer}: ${String(files.length - failed.length)} of ${String(files.length)} files passed in ${String(Math.round((Date.now() - begun) / 1000))} s`);
+process.exit(failed.length ? 1 : 0);
+
+/** Runs files, some at a time, says what each said when it has ended, and returns those that failed. */
+async function runAll(all, atOnce) {
+  const waiting = [...all];
+  const bad = [];
+  const work = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) if (!(await runFile(file))) bad.push(file);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return bad;
+}
+
+function runFile(file) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [...flags, file], { cwd: here, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (said += data));
+    child.once('error', reject);
+    child.once('close', code => {
+      const lines = said.split('\n').filter(line => code !== 0 || /^[✔✖#]|^\S/.test(line) && !/^ℹ/.test(line));
+      process.stdout.write(`-- ${path.basename(file, '.test.mjs')}\n${lines.join('\n').trimEnd()}\n`);
+      resolve(code === 0);
+    });
+  });
+}
 
 /** Builds and packs the extension, and finds VS Code; ends here when that cannot be had. */
 async function prepare() {
@@ -58,7 +92,18 @@ async function prepare() {
   const vsce = path.join(here, 'node_modules', '@vscode', 'vsce', 'vsce');
   run(process.execPath, [vsce, 'package', '--no-dependencies', '--skip-license', '--allow-missing-repository', '-o', vsix], { npm_config_ignore_scripts: 'true' });
   if (layer === 'host') await buildHostTests();
-  return { TREEWRIGHT_TEST_VSCODE: vscode, TREEWRIGHT_TEST_VSIX: vsix, TREEWRIGHT_TEST_PYTHON: python, TREEWRIGHT_TEST_ROOT: root };
+  return { TREEWRIGHT_TEST_BUILTINS: fewBuiltins(vscode), TREEWRIGHT_TEST_VSCODE: vscode, TREEWRIGHT_TEST_VSIX: vsix, TREEWRIGHT_TEST_PYTHON: python, TREEWRIGHT_TEST_ROOT: root };
+}
+
+/** A folder with the few extensions of VS Code that the tests look at: every start is some seconds shorter. */
+function fewBuiltins(vscode) {
+  const all = path.join(vscode, 'node_modules', 'code-server', 'lib', 'vscode', 'extensions');
+  const few = path.join(out, 'builtins', path.basename(vscode));
+  for (const name of ['configuration-editing', 'diff', 'json', 'markdown-basics', 'python', 'theme-defaults']) {
+    const target = path.join(few, name);
+    if (!fs.existsSync(target)) fs.cpSync(path.join(all, name), target, { recursive: true });
+  }
+  return few;
 }
 
 /** What runs inside the extension host is CommonJS, and takes `vscode` from there. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { requirement } from '../requirement';
 import { fixture } from './lib/server';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 
 const at = session('audit', () => ({ copyOf: fixture.shop() }));
 
@@ -17,7 +17,7 @@ test('an audit of the workspace shows its progress and fills the tree', requirem
   const tree = bench.tree('Trees');
   await bench.expand(bench.row(tree, 'code-audit'));
   await bench.row(tree, /^[A-L]\d+ · \d+/).waitFor();
-  await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: 60_000 });
+  await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: within(60_000) });
   await bench.shot('audited');
 });
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { requirement } from '../requirement';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 
 const APP = `"""A page that looks things up."""
 import hashlib
@@ -47,7 +47,7 @@ const at = session('findings', () => ({
   setUp: async ({ bench }) => {
     editor = await bench.openFile('app.py');
     await bench.run('Treewright: Audit this File');
-    await bench.toast(/CONFIRMED/).waitFor({ timeout: 60_000 });
+    await bench.toast(/CONFIRMED/).waitFor({ timeout: within(60_000) });
     await bench.closeToasts();
   },
 }));
@@ -180,7 +180,7 @@ test('a false alarm is dismissed for this and later audits', requirement('extens
   await until(rest);
   await bench.closeToasts();
   await bench.run('Treewright: Audit this File');
-  await bench.toast(/CONFIRMED/).waitFor({ timeout: 60_000 });
+  await bench.toast(/CONFIRMED/).waitFor({ timeout: within(60_000) });
   await until(rest);
   const kept = fs.readdirSync(path.join(server.home, 'decisions'));
   assert.equal(kept.filter(name => name.endsWith('.jsonl')).length, 1);

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { requirement } from '../requirement';
 import { fixture, type Server } from './lib/server';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 
 /** A folder with nothing but a `python3` in it, which has packages of the user's in its way. */
 function bin(server: Server): string {
@@ -23,6 +23,7 @@ const hostileEnv: Record<string, string> = {};
 const at = session('first-run', () => ({
   copyOf: fixture.shop(),
   noPython: true,
+  allBuiltins: true,
   cold: true,
   env: hostileEnv,
   prepare: server => {
@@ -55,7 +56,7 @@ test('a Python that does not start is said, with its last words and what to do',
   fs.writeFileSync(broken, '#!/bin/sh\necho "no such library: libsomething" >&2\nexit 3\n', { mode: 0o755 });
   server.writeSettings({ 'treewright.python': broken });
   const toast = bench.toast(/does not start/);
-  await toast.waitFor({ timeout: 30_000 });
+  await toast.waitFor({ timeout: within(30_000) });
   const text = await toast.innerText();
   assert.match(text, /libsomething/);
   assert.match(text, /treewright\.python/);

@@ -7,11 +7,11 @@ import { requirement } from '../requirement';
 import { growRun } from './lib/runs';
 import { fixture, type Server } from './lib/server';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 
 /** A workspace that takes an audit some seconds. */
 function large(server: Server): void {
-  for (let copy = 0; copy < 8; copy += 1) fs.cpSync(path.join(fixture.shop(), 'shop'), path.join(server.workspace, `part${String(copy)}`), { recursive: true });
+  for (let copy = 0; copy < 6; copy += 1) fs.cpSync(path.join(fixture.shop(), 'shop'), path.join(server.workspace, `part${String(copy)}`), { recursive: true });
 }
 
 const at = session('growing', () => ({ files: { 'pyproject.toml': '' }, prepare: large }));
@@ -22,8 +22,8 @@ test('an audit is cancelled from its progress and keeps what it has', requiremen
   const toast = bench.toast(/auditing/);
   await toast.waitFor();
   await toast.getByRole('button', { name: 'Cancel' }).click();
-  await toast.waitFor({ state: 'detached', timeout: 30_000 });
-  await bench.row(bench.tree('Trees'), 'stopped').waitFor({ timeout: 30_000 });
+  await toast.waitFor({ state: 'detached', timeout: within(30_000) });
+  await bench.row(bench.tree('Trees'), 'stopped').waitFor({ timeout: within(30_000) });
   await bench.closeToasts();
 });
 
@@ -37,21 +37,21 @@ test('a sidecar that is killed is started again, and the run is gone on with', r
   assert.ok(pid);
   process.kill(pid, 'SIGKILL');
   await eventually(() => server.sidecars().some(each => each !== pid), 'another sidecar');
-  await bench.row(bench.tree('Trees'), 'stopped').waitFor({ timeout: 30_000 });
+  await bench.row(bench.tree('Trees'), 'stopped').waitFor({ timeout: within(30_000) });
   await bench.closeToasts();
   await run.click();
   await bench.run('Treewright: Resume');
-  await bench.row(bench.tree('Trees'), 'converged').waitFor({ timeout: 90_000 });
+  await bench.row(bench.tree('Trees'), 'converged').waitFor({ timeout: within(90_000) });
   await bench.shot('resumed');
   await bench.closeToasts();
 });
 
 test('a tree that another process grows fills while one looks at it', requirement('extension:trees:live', 'extension:documents:live'), async () => {
   const { bench, server } = at;
-  const grower = growRun(server, 'c'.repeat(12), 60, 250);
+  const grower = growRun(server, 'c'.repeat(12), 40, 200);
   const tree = bench.tree('Trees');
   const run = bench.row(tree, 'brainstorm');
-  await run.waitFor({ timeout: 30_000 });
+  await run.waitFor({ timeout: within(30_000) });
   await bench.expand(run);
   const nodes = bench.rows(tree).filter({ hasText: /branch \d/ });
   await eventually(() => nodes.count(), 'the first node', 30_000);
@@ -62,13 +62,13 @@ test('a tree that another process grows fills while one looks at it', requiremen
   const early = await bench.text(report);
   const parent = nodes.and(bench.page.locator('[aria-expanded]')).first();
   await bench.expand(run); // the click has folded it
-  await parent.waitFor({ timeout: 40_000 });
+  await parent.waitFor({ timeout: within(40_000) });
   await bench.expand(parent);
   await bench.row(tree, /^[A-L]\d\.[A-L]\d/).waitFor();
   await eventually(async () => (await bench.text(report)) !== early, 'the report to follow', 30_000);
   await bench.shot('live');
   await grower.done;
-  await bench.row(tree, /cap reached|converged/).waitFor({ timeout: 20_000 });
+  await bench.row(tree, /cap reached|converged/).waitFor({ timeout: within(20_000) });
 });
 
 test('the Run view says why a run has not converged', requirement('extension:run:why'), async () => {

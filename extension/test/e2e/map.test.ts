@@ -7,12 +7,12 @@ import type { Locator } from 'playwright-core';
 import { requirement } from '../requirement';
 import { growRun, type Grower } from './lib/runs';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 
 const LARGE = 'b'.repeat(12);
 const TITLE = /scripted tree grows|Root of/;
 let grower: Grower;
-const at = session('map', () => ({ files: { 'pyproject.toml': '' }, prepare: server => void (grower = growRun(server, LARGE, 2500)), setUp: () => grower.done }));
+const at = session('map', () => ({ files: { 'pyproject.toml': '' }, prepare: server => void (grower = growRun(server, LARGE, 1950)), setUp: () => grower.done }));
 
 const canvas = (): Locator => at.bench.webview().locator('#map');
 const numberOf = async (name: string): Promise<number> => Number(await canvas().getAttribute(`data-${name}`));
@@ -22,7 +22,7 @@ test('the map of 5,000 nodes opens and is fitted into its panel', requirement('e
   const { bench } = at;
   await bench.row(bench.tree('Trees'), TITLE).click();
   await bench.run('Treewright: Open Radial Map');
-  await canvas().waitFor({ timeout: 30_000 });
+  await canvas().waitFor({ timeout: within(30_000) });
   await eventually(async () => (await numberOf('nodes')) >= 5000, 'the nodes to come', 30_000);
   await eventually(async () => (await numberOf('frames')) > 0, 'the first drawing');
   await bench.closeToasts();

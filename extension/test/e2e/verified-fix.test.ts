@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { requirement } from '../requirement';
 import { fixture } from './lib/server';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 
 const WRONG = 'def largest(values):\n    """Return the largest of some values."""\n    best = values[0]\n    for value in values:\n        if value < best:\n            best = value\n    return best\n';
 const TESTS = 'from page.figures import largest\n\n\ndef test_the_largest_is_found():\n    assert largest([1, 3, 2]) == 3\n\n\ndef test_one_value():\n    assert largest([5]) == 5\n\n\ndef test_negative_values():\n    assert largest([-4, -2, -9]) == -2\n';
@@ -32,7 +32,7 @@ test('a patch that passes every test is shown as a difference and applied when t
   await bench.run('Treewright: Search Code Branches for this Function');
   await bench.dialog().getByRole('button', { name: 'Search' }).click();
   const offer = bench.page.locator('.notifications-toasts .notification-toast', { has: bench.page.getByRole('button', { name: 'Apply' }) });
-  await offer.waitFor({ timeout: 120_000 });
+  await offer.waitFor({ timeout: within(120_000) });
   await bench.page.locator('.monaco-diff-editor .editor.modified').waitFor();
   await bench.shot('verified-fix');
   const file = path.join(server.workspace, 'page', 'figures.py');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { requirement } from '../requirement';
 import { fixture } from './lib/server';
 import { session } from './lib/session';
-import { eventually } from './lib/waiting';
+import { eventually, within } from './lib/waiting';
 import { Workbench } from './lib/workbench';
 
 const at = session('ways', () => ({ copyOf: fixture.shop(), settings: { 'workbench.colorTheme': 'Default High Contrast' } }));
@@ -16,7 +16,7 @@ test('with the keyboard alone: audit, go to a finding in the tree, open it, foll
   await page.keyboard.type('Treewright: Audit Workspace');
   await bench.quickInput().locator('.monaco-list-row.focused', { hasText: 'Audit Workspace' }).waitFor();
   await page.keyboard.press('Enter');
-  await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: 60_000 });
+  await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: within(60_000) });
   await bench.closeToasts();
   await page.keyboard.press('F1');
   await page.keyboard.type('Treewright: Focus on Trees View');

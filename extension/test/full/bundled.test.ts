@@ -6,7 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { fixture } from '../e2e/lib/server';
 import { session } from '../e2e/lib/session';
-import { eventually } from '../e2e/lib/waiting';
+import { eventually, within } from '../e2e/lib/waiting';
 import { requirement } from '../requirement';
 
 /** Packs the extension as it is shipped, the wheel and the requirements inside. */
@@ -20,13 +20,13 @@ function bare(): string {
   return execFileSync(fixture.python(), ['-c', 'import sys; print(sys._base_executable)'], { encoding: 'utf8' }).trim();
 }
 
-const at = session('bundled', () => ({ copyOf: fixture.shop(), noPython: true, cold: true, vsix: packed(), env: { PATH: `${path.dirname(bare())}:${process.env.PATH ?? ''}` } }));
+const at = session('bundled', () => ({ copyOf: fixture.shop(), noPython: true, allBuiltins: true, cold: true, vsix: packed(), env: { PATH: `${path.dirname(bare())}:${process.env.PATH ?? ''}` } }));
 
 test('with consent and progress an environment is made, and the sidecar runs in it', requirement('extension:python:bundled'), async () => {
   const { bench, server } = at;
   await bench.openSideBar();
   const asked = bench.toast(/environment of its own/);
-  await asked.waitFor({ timeout: 60_000 });
+  await asked.waitFor({ timeout: within(60_000) });
   assert.equal(server.sidecars().length, 0, 'nothing is started before the user agrees');
   await bench.shot('consent');
   await asked.getByRole('button', { name: 'Set up' }).click();
@@ -39,7 +39,7 @@ test('with consent and progress an environment is made, and the sidecar runs in 
 test('an audit works there, and a second start asks nothing', requirement('extension:python:bundled'), async () => {
   const { bench, server } = at;
   await bench.run('Treewright: Audit Workspace');
-  await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: 60_000 });
+  await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: within(60_000) });
   const [before] = server.sidecars();
   await bench.run('Treewright: Restart Sidecar');
   await eventually(() => server.sidecars().some(pid => pid !== before), 'another sidecar', 60_000);

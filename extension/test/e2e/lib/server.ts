@@ -14,6 +14,8 @@ export interface ServerOptions {
   askTrust?: boolean;
   /** Do not name the test's Python in the settings. */
   noPython?: boolean;
+  /** Start with every extension that VS Code brings, as a user does; otherwise with the few that matter here. */
+  allBuiltins?: boolean;
   vsix?: string;
   args?: string[];
   more?: string[];
@@ -102,7 +104,8 @@ export class Server {
   async start(): Promise<this> {
     this.writeSettings(this.options.settings ?? {});
     const trust = this.options.askTrust ? [] : ['--disable-workspace-trust'];
-    const args = [this.main, ...this.common(), '--host', '127.0.0.1', '--port', '0', '--without-connection-token', '--logsPath', this.logs,
+    const builtins = this.options.allBuiltins ? [] : ['--builtin-extensions-dir', needed('TREEWRIGHT_TEST_BUILTINS')];
+    const args = [this.main, ...this.common(), ...builtins, '--host', '127.0.0.1', '--port', '0', '--without-connection-token', '--logsPath', this.logs,
       '--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', ...trust, ...(this.options.args ?? [])];
     const child = spawn(this.node, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: this.environment() });
     this.child = child;

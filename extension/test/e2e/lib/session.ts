@@ -3,6 +3,7 @@ import { after, afterEach, before, beforeEach } from 'node:test';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { freshFolder, Server, type ServerOptions } from './server';
 import { launchBrowser, Workbench } from './workbench';
+import { within } from './waiting';
 
 export interface SessionOptions extends ServerOptions {
   copyOf?: string;
@@ -35,7 +36,7 @@ export function session(name: string, options: () => SessionOptions): Session {
     made.bench = await Workbench.open(made.browser, made.server.url, chosen.browser);
     if (!chosen.cold) await made.bench.ready(chosen.readyLabel);
     await chosen.setUp?.(made);
-  }, { timeout: 240_000 });
+  }, { timeout: within(240_000) });
 
   beforeEach(async () => {
     await made.bench.page.keyboard.press('Escape');
@@ -53,6 +54,6 @@ export function session(name: string, options: () => SessionOptions): Session {
     if (process.env.SHOW_LOGS) console.log(made.server.log(/treewright/i));
     if ('browser' in made) await made.browser.close();
     if ('server' in made) await made.server.stop();
-  }, { timeout: 60_000 });
+  }, { timeout: within(60_000) });
   return made;
 }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type FrameLocator, type Locator, type Page } from 'playwright-core';
-import { eventually } from './waiting';
+import { eventually, within } from './waiting';
 
 export const STATUS = 'treewright.treewright.sidecar';
 
@@ -28,9 +28,9 @@ export class Workbench {
     const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'], acceptDownloads: true, ...rest });
     if (language) await context.addInitScript(`globalThis._VSCODE_NLS_LANGUAGE = ${JSON.stringify(language)};`);
     const page = await context.newPage();
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(within(20_000));
     await page.goto(url, { waitUntil: 'domcontentloaded' });
-    await page.locator('.monaco-workbench .activitybar').waitFor({ timeout: 90_000 });
+    await page.locator('.monaco-workbench .activitybar').waitFor({ timeout: within(90_000) });
     return new Workbench(page);
   }
 
@@ -56,7 +56,7 @@ export class Workbench {
     await this.openSideBar();
     let last = '';
     await eventually(async () => {
-      last = (await this.status().getAttribute('aria-label', { timeout: 30_000 })) ?? '';
+      last = (await this.status().getAttribute('aria-label', { timeout: within(30_000) })) ?? '';
       if (/does not run/.test(last)) throw new Error(last);
       return label.test(last);
     }, () => `the sidecar to be ready; it was "${last}"`, 60_000);
@@ -80,7 +80,7 @@ export class Workbench {
     const input = this.quickInput().locator('input.input');
     for (let tries = 0; tries < 4; tries += 1) {
       await this.page.keyboard.press('F1'); // it may go astray while the focus moves
-      if (await input.waitFor({ timeout: 4000 }).then(() => true, () => false)) break;
+      if (await input.waitFor({ timeout: within(4000) }).then(() => true, () => false)) break;
     }
     await input.fill(`>${title}`);
     await this.quickInput().locator('.monaco-list-row').filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) }).first().click();
@@ -166,7 +166,7 @@ export class Workbench {
     for (let tries = 0; ; tries += 1) {
       await this.page.keyboard.press('Control+Period');
       try {
-        await row.waitFor({ timeout: 4000 });
+        await row.waitFor({ timeout: within(4000) });
         break;
       } catch (error) {
         if (tries === 4) throw error;

@@ -166,12 +166,14 @@ class RawClient:
         *folders: Path,
         capabilities: Mapping[str, Any] | None = None,
         options: Mapping[str, Any] | None = None,
+        locale: str = "en",
     ) -> dict[str, Any]:
         """Shake hands and return what the server can do."""
         result = self.request(
             "initialize",
             {
                 "processId": os.getpid(),
+                "locale": locale,
                 "capabilities": capabilities or {},
                 "rootUri": folders[0].as_uri() if folders else None,
                 "workspaceFolders": [{"uri": f.as_uri(), "name": f.name} for f in folders],

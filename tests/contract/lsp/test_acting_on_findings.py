@@ -31,7 +31,12 @@ def shown(connect: Connect, workspace: Path, *edits: Edit, **given: Any) -> tupl
         )
         audit.end()
     client = connect()
-    client.initialize(workspace, capabilities=given.get("capabilities", FULL), options=given.get("options"))
+    client.initialize(
+        workspace,
+        capabilities=given.get("capabilities", FULL),
+        options=given.get("options"),
+        locale=given.get("locale", "en"),
+    )
     uri = uri_of(path)
     published(client, uri, 1)
     open_text(client, uri, CODE)
@@ -50,6 +55,18 @@ def actions(client: RawClient, uri: str, line: int = 4, **context: Any) -> list[
         },
     )
     return found
+
+
+@pytest.mark.requirement("lsp:language:chinese")
+def test_actions_are_titled_in_the_language_that_the_editor_is_used_in(
+    connect: Connect, workspace: Path
+) -> None:
+    client, uri, _ = shown(connect, workspace, FIX, locale="zh-cn", options={"trusted": True})
+    titles = [each["title"] for each in actions(client, uri)]
+    assert titles[:3] == ["修复：Shell command", "搜索经验证的修复 (D1)", "打开发现 (D1)"]
+    edit(client, uri, 2, (4, 10), (4, 10), "x")
+    (stale,) = published(client, uri, 1)
+    assert stale["message"].endswith("（代码此后已被修改）")
 
 
 def applied(text: str, edits: list[dict[str, Any]]) -> str:

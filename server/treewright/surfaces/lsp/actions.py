@@ -10,6 +10,17 @@ CLIENT_PREFIX = "treewright.finding."
 """A client that sets `clientCommands` has these registered itself, and asks for reasons with its own boxes."""
 
 
+TITLES = {
+    "search": "Search for a verified fix",
+    "open": "Open the finding",
+    "deeper": "Explore deeper",
+    "accept": "Accept the risk…",
+    "dismiss": "False alarm…",
+    "issue": "Copy as issue text",
+}
+"""What is offered for a finding, in this order; the first executes code."""
+
+
 def command_for(session: "Session", kind: str, run: str, node: str, title: str) -> dict[str, Any]:
     """Return a command on a finding.
 

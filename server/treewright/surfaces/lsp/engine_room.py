@@ -136,4 +136,5 @@ def _look(session: "Session") -> Look:
             session.can("text_document.publish_diagnostics.code_description_support") or session.pull
         ),
         units=session.documents.units,
+        language=session.language,
     )

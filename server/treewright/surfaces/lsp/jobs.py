@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from treewright.surfaces.lsp.session import Session
 
 
+SO_FAR = "{0} framings answered, {1} nodes settled, {2} advance"
+
+
 @dataclass(slots=True)
 class Job:
     """A run being driven.
@@ -50,9 +53,9 @@ class Job:
             elif isinstance(event, FramingAnswered):
                 self.framings += 1
 
-    def told(self) -> str:
-        """Return one line for the progress."""
-        return f"{self.framings} framings answered, {self.settled} nodes settled, {self.advanced} advance"
+    def figures(self) -> tuple[int, int, int]:
+        """Return how many framings were answered, nodes settled and of these advance, for the progress."""
+        return self.framings, self.settled, self.advanced
 
 
 class Jobs:
@@ -135,7 +138,7 @@ class Jobs:
                 job.note(told)
             else:
                 job.settled += len(told)
-            job.progress.report(job.told())
+            job.progress.report(self._session.say(SO_FAR, *job.figures()))
             self._session.room.changes.poke(run)
 
     async def _await_end(

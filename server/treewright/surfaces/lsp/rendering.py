@@ -3,6 +3,7 @@
 from typing import Any
 
 from treewright.app.findings import Finding
+from treewright.surfaces.lsp.speech import say
 from treewright.surfaces.lsp.uris import to_uri, virtual_uri
 from treewright.tree.run import Role
 from treewright.workspace.positions import LineIndex, Position, Units, units_before
@@ -27,7 +28,9 @@ def severity_of(finding: Finding) -> int:
 class Look:
     """How a client shows diagnostics."""
 
-    def __init__(self, *, struck: bool, related: bool, linked: bool, units: Units) -> None:
+    def __init__(
+        self, *, struck: bool, related: bool, linked: bool, units: Units, language: str = ""
+    ) -> None:
         """Take what the client said it can do.
 
         Args:
@@ -35,7 +38,9 @@ class Look:
             related: it shows related information.
             linked: it makes the code a link.
             units: what a column counts.
+            language: that the user reads.
         """
+        self.language = language
         self.struck = struck
         self.related = related
         self.linked = linked
@@ -71,7 +76,7 @@ class Look:
         made = {
             **diagnostic,
             "severity": HINT,
-            "message": f"{diagnostic['message']} (the code was changed since)",
+            "message": say(self.language, "{0} (the code was changed since)", diagnostic["message"]),
         }
         if self.struck:
             made["tags"] = [_STRUCK]

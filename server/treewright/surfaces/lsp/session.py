@@ -11,6 +11,7 @@ from lsprotocol import types
 from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
 
 from treewright.surfaces.lsp.documents import Documents
+from treewright.surfaces.lsp.speech import language_of, say
 from treewright.surfaces.lsp.uris import key_of, to_path
 from treewright.workspace.positions import Units
 
@@ -33,6 +34,7 @@ class Session:
         documents: what is open.
         capabilities: what the client said it can do.
         pull: the client asks for diagnostics; else they are sent to it.
+        language: that the user reads, see `speech.language_of`.
         folders: the workspace folders, key to path.
         options: initialization options as they came.
         ready: what the first requests need has been loaded.
@@ -46,6 +48,7 @@ class Session:
         self.documents = Documents()
         self.capabilities = types.ClientCapabilities()
         self.pull = False
+        self.language = ""
         self.folders: dict[str, Path] = {}
         self.options: dict[str, Any] = {}
         self.ready = asyncio.Event()
@@ -61,6 +64,7 @@ class Session:
         """Take what the client says of itself; runs before the capabilities are put together."""
         self._loop = asyncio.get_running_loop()
         self.capabilities = params.capabilities
+        self.language = language_of(params.locale)
         encoding = ServerCapabilitiesBuilder.choose_position_encoding(params.capabilities)
         self.documents.units = _units(str(getattr(encoding, "value", encoding)))
         given = params.initialization_options
@@ -147,6 +151,10 @@ class Session:
         """Return the workspace folder that a file is in, the innermost one; None when it is in none."""
         fits = [folder for folder in self.folders.values() if path.is_relative_to(folder)]
         return max(fits, key=lambda folder: len(folder.parts), default=None)
+
+    def say(self, text: str, *filled: object) -> str:
+        """Return a text in the user's language; see `speech.say`."""
+        return say(self.language, text, *filled)
 
     # work beside the requests
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from treewright.surfaces.lsp.actions import command_for
+from treewright.surfaces.lsp.actions import TITLES, command_for
 from treewright.surfaces.lsp.board import Shown
 from treewright.surfaces.lsp.documents import Document
 from treewright.surfaces.lsp.fixes import has_fix, workspace_edit
@@ -49,27 +49,20 @@ async def _actions(session: Session, document: Document, each: Shown) -> list[di
             title = finding.title or finding.statement
             found.append(
                 {
-                    "title": f"Fix: {title}",
+                    "title": session.say("Fix: {0}", title),
                     "kind": _KIND,
                     "diagnostics": [shown],
                     "isPreferred": True,
                     "edit": edit,
                 }
             )
-    offered = [("search", "Search for a verified fix"), *_COMMANDS] if session.settings.trusted else _COMMANDS
-    for kind, title in offered:
-        command = command_for(session, kind, finding.run, finding.node, f"{title} ({finding.node})")
+    for kind, title in TITLES.items():
+        if kind == "search" and not session.settings.trusted:
+            continue
+        named = f"{session.say(title)} ({finding.node})"
+        command = command_for(session, kind, finding.run, finding.node, named)
         found.append({"title": command["title"], "kind": _KIND, "diagnostics": [shown], "command": command})
     return found
-
-
-_COMMANDS = (
-    ("open", "Open the finding"),
-    ("deeper", "Explore deeper"),
-    ("accept", "Accept the risk…"),
-    ("dismiss", "False alarm…"),
-    ("issue", "Copy as issue text"),
-)
 
 
 def _overlaps(each: Shown, wanted: tuple[tuple[int, int], tuple[int, int]]) -> bool:

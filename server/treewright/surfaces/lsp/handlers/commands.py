@@ -112,8 +112,9 @@ def _deciding(decision: str) -> Callable[[Session, Any], Awaitable[DecideResult 
 
 
 async def _ask_reason(session: Session, decision: str) -> str:
-    question = "Why is this risk accepted?" if decision == "accepted" else "Why is this a false alarm?"
-    actions = [{"title": reason} for reason in REASONS[decision]]
+    accepted, dismissed = session.say("Why is this risk accepted?"), session.say("Why is this a false alarm?")
+    question = accepted if decision == "accepted" else dismissed
+    actions = [{"title": session.say(reason)} for reason in REASONS[decision]]
     asked = {"type": types.MessageType.Info.value, "message": question, "actions": actions}
     try:
         answer = await session.ask("window/showMessageRequest", asked)

@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from treewright.app.findings import Finding
 from treewright.explore.reports.markdown import inert, one_line
-from treewright.surfaces.lsp.actions import command_for
+from treewright.surfaces.lsp.actions import TITLES, command_for
 from treewright.surfaces.lsp.board import Shown
 from treewright.surfaces.lsp.documents import Document
 from treewright.surfaces.lsp.handlers.writing import hover_key
@@ -29,11 +29,11 @@ async def hover(session: Session, params: types.HoverParams) -> dict[str, Any] |
     fits = [each for each in session.room.board.shown(document) if _holds(each.range, at)]
     if not fits:
         return await hover_key(session, document, params.position)
-    text = "\n\n---\n\n".join(_about(each) for each in fits[:5])
+    text = "\n\n---\n\n".join(_about(session, each) for each in fits[:5])
     return {"contents": {"kind": "markdown", "value": text}, "range": fits[0].range}
 
 
-def _about(each: Shown) -> str:
+def _about(session: Session, each: Shown) -> str:
     finding = each.finding
     link = virtual_uri(finding.run, "node", f"{finding.node}.md")
     parts = [
@@ -41,8 +41,9 @@ def _about(each: Shown) -> str:
         one_line(finding.statement),
     ]
     if each.placement.state is AnchorState.STALE:
-        parts.append("*The code was changed since; it is looked at again when the file is saved.*")
-    for title, text in (("Cause", finding.cause), ("Fix", finding.fix)):
+        told = session.say("The code was changed since; it is looked at again when the file is saved.")
+        parts.append(f"*{told}*")
+    for title, text in ((session.say("Cause"), finding.cause), (session.say("Fix"), finding.fix)):
         if text:
             parts.append(f"**{title}**: {inert(text)[:_LONGEST]}")
     return "\n\n".join(parts)
@@ -66,7 +67,7 @@ async def code_lens(session: Session, params: types.CodeLensParams) -> list[dict
     hidden = board.counted(document.notebook or document.key)[1]
     if hidden and lenses:
         top = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
-        title = f"Treewright: {hidden} more findings in this file are not shown"
+        title = session.say("Treewright: {0} more findings in this file are not shown", hidden)
         lenses.append({"range": top, "command": {"title": title, "command": ""}})
     return lenses
 
@@ -89,8 +90,8 @@ def _node_lenses(session: Session, document: Document) -> list[dict[str, Any]]:
     run, node = parts[0], parts[-1].removesuffix(".md")
     top = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
     return [
-        {"range": top, "command": command_for(session, kind, run, node, title)}
-        for kind, title in (("deeper", "Explore deeper"), ("issue", "Copy as issue text"))
+        {"range": top, "command": command_for(session, kind, run, node, session.say(TITLES[kind]))}
+        for kind in ("deeper", "issue")
     ]
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from treewright.app.context import Context
@@ -32,6 +32,7 @@ from treewright.search.tasks import (
     Result,
     ReviseTask,
     Task,
+    asked_alike,
 )
 from treewright.search.trajectory import Spans
 from treewright.store.index import Index
@@ -45,6 +46,7 @@ _RANKING_S = 6.0
 """The same at a time limit: repair by edits may have passing programs to rank."""
 
 SearchListener = Callable[[tuple[SearchEvent, ...], SearchEngine], None]
+LocalTask = MutateTask | ExecuteTask | HoldoutTask
 Found = tuple[Task, Result | Asked | None]
 
 
@@ -173,16 +175,23 @@ class Searching:
             self._commit(self.engine.conclude())
 
     async def _start_ready(self, until: float | None) -> None:
+        """Start what is ready and has room; drafts that ask the same go out as one request."""
+        admitted: list[DraftTask | ReviseTask] = []
         for task in self.engine.ready():
             held = isinstance(task, ExecuteTask) and _order(task.branch_id) in self._held
-            if held or task.id in self._in_flight or not self._room_for(task):
+            if held or task.id in self._in_flight or not self._room_for(task, admitted):
                 continue
-            if isinstance(task, DraftTask | ReviseTask) and not self._reserve(task):
-                return
-            self._launch(task, until)
+            if not isinstance(task, DraftTask | ReviseTask):
+                self._launch(task, until)
+            elif self._reserve(task):
+                admitted.append(task)
+            else:
+                break
+        for tasks in asked_alike(admitted):
+            self._launch_calls(tasks, until)
 
-    def _room_for(self, task: Task) -> bool:
-        kinds = [name.partition(":")[0] for name in self._in_flight]
+    def _room_for(self, task: Task, admitted: Sequence[Task]) -> bool:
+        kinds = [name.partition(":")[0] for name in [*self._in_flight, *(one.id for one in admitted)]]
         if isinstance(task, DraftTask | ReviseTask):
             limit = self._model.provider.info.concurrency if self._model else 1
             return sum(kind in ("draft", "revise") for kind in kinds) < limit
@@ -197,14 +206,20 @@ class Searching:
         self._commit(self.engine.reserved(task.id, answer))
         return isinstance(answer, Reserved)
 
-    def _launch(self, task: Task, until: float | None) -> None:
+    def _launch_calls(self, tasks: Sequence[DraftTask | ReviseTask], until: float | None) -> None:
+        cancel = asyncio.Event()
+        left = None if until is None else max(0.05, until - time.monotonic())
+        call = asyncio.ensure_future(self._ask(tasks, cancel, left))
+        for number, task in enumerate(tasks):
+            self._cancel[task.id] = cancel
+            self._in_flight[task.id] = asyncio.ensure_future(_share(call, task, number))
+
+    def _launch(self, task: LocalTask, until: float | None) -> None:
         cancel = self._cancel[task.id] = asyncio.Event()
         self._in_flight[task.id] = asyncio.ensure_future(self._perform(task, cancel, until))
 
-    async def _perform(self, task: Task, cancel: asyncio.Event, until: float | None) -> Found:
+    async def _perform(self, task: LocalTask, cancel: asyncio.Event, until: float | None) -> Found:
         left = None if until is None else max(0.05, until - time.monotonic())
-        if isinstance(task, DraftTask | ReviseTask):
-            return task, await self._ask(task, cancel, left)
         try:
             if isinstance(task, MutateTask):
                 return task, await asyncio.to_thread(self._mutate, task, cancel, left)
@@ -220,15 +235,16 @@ class Searching:
             return task, None
 
     async def _ask(
-        self, task: DraftTask | ReviseTask, cancel: asyncio.Event, left: float | None
-    ) -> Asked | None:
+        self, tasks: Sequence[DraftTask | ReviseTask], cancel: asyncio.Event, left: float | None
+    ) -> list[Asked]:
         if self._model is None:
-            return Asked(Generated(task_id=task.id, failed=True, message="no model is configured"))
+            missing = "no model is configured"
+            return [Asked(Generated(task_id=task.id, failed=True, message=missing)) for task in tasks]
         timer = None
         if left is not None:
             timer = asyncio.get_running_loop().call_later(left, cancel.set)
         try:
-            return await self._model.complete(task, cancel)
+            return await self._model.complete_alike(tasks, cancel)
         finally:
             if timer is not None:
                 timer.cancel()
@@ -364,6 +380,11 @@ class Searching:
         entry = entry_of_search(self.writer.logged, driven=driven)
         if entry is not None:
             self._index.put(entry)
+
+
+async def _share(call: "asyncio.Future[list[Asked]]", task: Task, number: int) -> Found:
+    """One task's part of a call that answers several."""
+    return task, (await call)[number]
 
 
 def _order(branch_id: str) -> int:

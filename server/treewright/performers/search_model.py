@@ -1,13 +1,17 @@
 """Drafts and revisions of a code-branch search, through a provider of a language model."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from treewright.models.provider import Completion, Message, Outcome, Provider, Request
+from treewright.models.provider import Completion, Message, Outcome, Provider, Request, Sample
 from treewright.search.tasks import DraftTask, Generated, ReviseTask
 
 ModelTask = DraftTask | ReviseTask
 _LEAST_TOKENS = 64
+
+_CONTINUES = frozenset({"local"})
+"""Kinds of providers that go on from an answer that has begun. Others may refuse it, or begin anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +52,64 @@ class SearchModel:
             task: with its prompt, temperature and seed.
             cancel: when set, the call ends at once.
         """
-        request = self._request(task)
+        return (await self.complete_alike((task,), cancel))[0]
+
+    async def complete_alike(
+        self, tasks: Sequence[ModelTask], cancel: asyncio.Event | None = None
+    ) -> list[Asked]:
+        """Ask for a program each, in one request that is read once.
+
+        Args:
+            tasks: one or more that differ in nothing but their seed, see `search.tasks.asked_alike`.
+            cancel: when set, the call ends at once.
+
+        Returns:
+            What came of each task, in order; each bears its share of the cost.
+        """
+        request = replace(self._request(tasks[0]), samples=len(tasks))
         done = await self.provider.complete(request, cancel=cancel)
         spend = done.cost_usd
         if spend is None:
-            spend = self.worst_case_usd(task)
-        texts = tuple(
-            sample.text for sample in done.samples if sample.outcome.has_text and sample.text.strip()
-        )
-        if done.outcome.has_text and texts:
-            return Asked(Generated(task_id=task.id, answers=texts, spend_usd=max(0.0, spend)))
+            spend = sum(self.worst_case_usd(task) for task in tasks)
+        share = max(0.0, spend) / len(tasks)
         said = _said(done)
         pauses = said if done.outcome.pauses_run else ""
-        failed = Generated(task_id=task.id, spend_usd=max(0.0, spend), failed=True, message=said)
-        return Asked(failed, pauses)
+        found = []
+        for number, task in enumerate(tasks):
+            text = self._text(task, done.samples[number]) if number < len(done.samples) else ""
+            if text:
+                found.append(Asked(Generated(task_id=task.id, answers=(text,), spend_usd=share)))
+            else:
+                lost = said if not done.samples else f"{done.provider}: no answer that can be read"
+                failed = Generated(task_id=task.id, spend_usd=share, failed=True, message=lost)
+                found.append(Asked(failed, pauses))
+        return found
+
+    def _text(self, task: ModelTask, sample: Sample) -> str:
+        """A sample's answer, what it was made to begin with included; empty for none."""
+        if not sample.outcome.has_text or not sample.text.strip():
+            return ""
+        begun = self._begun(task)
+        return sample.text if sample.text.startswith(begun) else begun + sample.text  # some servers repeat it
+
+    def _begun(self, task: ModelTask) -> str:
+        return task.begin if self.provider.info.kind in _CONTINUES else ""
 
     async def close(self) -> None:
         """Release the provider."""
         await self.provider.close()
 
     def _request(self, task: ModelTask) -> Request:
+        messages = tuple(Message.of(one.role, one.content) for one in task.messages)
+        begun = self._begun(task)
+        if begun:
+            messages = (*messages, Message.of("assistant", begun))
         return Request(
-            messages=tuple(Message.of(one.role, one.content) for one in task.messages),
+            messages=messages,
             max_tokens=self._max_tokens,
             temperature=task.temperature,
             seed=task.seed,
+            stop=task.stop if begun else (),
             cache_prefix=True,
         )
 

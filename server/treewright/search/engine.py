@@ -216,7 +216,9 @@ class SearchEngine:
 
         kind, _, rest = task_id.partition(":")
         if kind == "draft" and rest.isdigit() and int(rest) < self.state.settings.draft_count:
-            return draft_framing(int(rest), bool(self.state.task.program)).name, None
+            return draft_framing(
+                int(rest), bool(self.state.task.program), self.state.settings.varied
+            ).name, None
         branch_id, _, turn = rest.partition(":")
         if kind == "revise" and branch_id in self.state.branches and turn.isdigit():
             return revision_framing().name, branch_id

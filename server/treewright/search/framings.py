@@ -53,15 +53,17 @@ def framings() -> tuple[Framing, ...]:
     return tuple(Framing(name=name, **entry) for name, entry in data.items())
 
 
-def draft_framing(index: int, has_start: bool) -> Framing:
+def draft_framing(index: int, has_start: bool, varied: bool = True) -> Framing:
     """The framing of the draft with this index (0 is the greedy one); they repeat when more are asked for.
 
     Args:
         index: from 0.
         has_start: whether there is a program to change, not only one to write.
+        varied: false has every draft but the greedy one ask the same.
     """
     usable = [one for one in framings() if not one.revision and (has_start or not one.needs_start)]
-    return usable[0] if index == 0 else usable[1 + (index - 1) % (len(usable) - 1)]
+    further = usable[1:] if varied else usable[1:2]
+    return usable[0] if index == 0 else further[(index - 1) % len(further)]
 
 
 def revision_framing() -> Framing:

@@ -130,7 +130,7 @@ def _model_tasks(state: SearchState) -> list[Task]:
 
 
 def _draft(state: SearchState, index: int) -> DraftTask:
-    framing = draft_framing(index, bool(state.task.program))
+    framing = draft_framing(index, bool(state.task.program), state.settings.varied)
     return DraftTask(
         id=f"draft:{index}",
         framing=framing.name,

@@ -29,6 +29,7 @@ class SearchSettings(BaseModel):
         exhaustive: go on after a branch has passed every visible check.
         efficiency: among branches that pass everything, prefer less CPU time, then less memory.
         estimate_usd: worst case of one model call, for the reservation; 0 when it is known to be free.
+        varied: ask for further drafts in different ways; else they all ask the same, and go out as one request.
         staged: ask for the greedy draft alone first, and for the others only when it fails.
     """
 
@@ -45,6 +46,7 @@ class SearchSettings(BaseModel):
     exhaustive: bool = False
     efficiency: bool = False
     estimate_usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    varied: bool = True
     staged: bool = True
 
     @property

@@ -27,6 +27,7 @@ class PaidEndpoint(ThreadingHTTPServer):
 
     Attributes:
         prompts: what was asked, in order of arrival.
+        bodies: whole requests, likewise.
         waiting: released once for each request that waits.
     """
 
@@ -36,6 +37,7 @@ class PaidEndpoint(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers = list(answers)
         self.prompts: list[str] = []
+        self.bodies: list[dict[str, Any]] = []
         self.turn = threading.Lock()
         self.waiting = threading.Semaphore(0)
         self.let_go = threading.Event()
@@ -56,6 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.server.turn:
             self.server.prompts.append(body["messages"][-1]["content"])
+            self.server.bodies.append(body)
             text = self.server.answers.pop(0) if self.server.answers else None
         if text is None:
             self.server.waiting.release()

@@ -298,7 +298,8 @@ def test_a_search_that_is_stopped_keeps_what_it_has_and_goes_on_later(
         server.let_go.set()
         again = drive(searches.resume(Context("cli"), SearchResumeRequest(run=outcome.run)))
         assert again.status == "verified"
-        assert server.prompts[0] not in server.prompts[sent:]
+        assert server.bodies[0]["temperature"] == 0
+        assert not [one for one in server.bodies[sent:] if one["temperature"] == 0]
 
 
 @pytest.mark.requirement("search:app:stop-elsewhere")

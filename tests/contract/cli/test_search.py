@@ -239,6 +239,35 @@ def test_after_kill_9_what_was_answered_is_not_paid_for_twice(
         assert events[-1] == "search_concluded"
 
 
+@pytest.mark.requirement("search:cli:resume-limits")
+def test_a_search_goes_on_with_more_candidates_and_under_a_time_limit(
+    project: Path, treewright: Command, isolated_home: Path
+) -> None:
+    with paid_endpoint(isolated_home / "treewright", [WRONG, WRONG, RIGHT]) as server:
+        words = ["--model", "paid", "--generator", "model", "--spend-cap", "5", "--max-candidates", "1"]
+        ran = treewright(
+            "search", "--entry-point", "f", "--checks", "square.py", *words, "--format", "json", cwd=project
+        )
+        assert ran.code == 1, ran.err
+        run = ran.json()["run"]
+        assert len(server.prompts) == 1
+        ran = treewright("resume", run, "--max-candidates", "3", "--time-limit", "0.001", "--format", "json")
+        assert (ran.code, ran.json()["reason"]) == (1, "timeout")
+        ran = treewright("resume", run, "--max-candidates", "3", "--time-limit", "120", "--format", "json")
+        assert ran.code == 0, ran.err
+        assert ran.json()["verified"] is True
+    assert len(server.prompts) <= 3
+
+
+@pytest.mark.requirement("search:cli:resume-limits")
+def test_limits_of_a_search_are_refused_for_other_runs(tmp_path: Path, treewright: Command) -> None:
+    (tmp_path / "one.py").write_text("def f(n):\n    return n\n", encoding="utf-8")
+    folder = treewright("audit", "one.py", "--format", "json", cwd=tmp_path).json()["folder"]
+    ran = treewright("resume", folder, "--max-candidates", "3")
+    assert ran.code == 2
+    assert "--max-candidates belongs to a code-branch search" in ran.err
+
+
 @pytest.mark.requirement("search:fix:verified")
 def test_a_verified_fix_of_a_finding_is_found_from_the_terminal(flawed: Path, treewright: Command) -> None:
     audit = treewright("audit", ".", "--format", "json", "-q", cwd=flawed)

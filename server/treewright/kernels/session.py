@@ -23,6 +23,7 @@ _INTERRUPT_S = 2.0
 _DISPLAY_BYTES = 1 << 20
 _LOOK_MS = 100
 _LAST_WORDS_S = 5.0
+_INSTANT_S = 0.05
 
 
 class _Seen:
@@ -299,14 +300,22 @@ class KernelSession:
         try:
             if self._live is None or time.monotonic() - self.used < idle_s:
                 return False
-            self._drop(f"it was stopped after {idle_s:g} s without use")
-            return True
+            live = self._taken(f"it was stopped after {idle_s:g} s without use")
         finally:
             self._lock.release()
+        # Ending a kernel takes a moment; a call that comes meanwhile starts the next one and is not "busy".
+        if live is not None:
+            live.close()
+        return True
 
-    def _drop(self, why: str) -> None:
+    def _taken(self, why: str) -> Live | None:
+        """The kernel, which is the session's no longer."""
         self._lost = why
         live, self._live = self._live, None
+        return live
+
+    def _drop(self, why: str) -> None:
+        live = self._taken(why)
         if live is not None:
             live.close()
 
@@ -327,7 +336,8 @@ class _Turn:
         self._session = session
 
     def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
+        # The keeper of idle kernels holds the lock for an instant; whoever executes, for longer.
+        if not self._lock.acquire(timeout=_INSTANT_S):
             raise KernelError(
                 "kernel_busy", "The kernel is executing something else.", "Interrupt it, or wait."
             )

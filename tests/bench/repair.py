@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import time
@@ -105,12 +106,12 @@ def own_problems(folder: Path = FIXTURES) -> list[Problem]:
 
 
 def judged(program: str, hidden: str) -> bool:
-    """Run the hidden checks in a process of their own; 10 seconds."""
+    """Run the hidden checks in a process of their own; 60 seconds."""
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-c", program + "\n\n" + hidden],
             capture_output=True,
-            timeout=10,
+            timeout=60,
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -136,21 +137,41 @@ def hosts(kind: str) -> Iterator[tuple[KernelHost, Screener]]:
         kernel.close()
 
 
-def solve(problem: Problem, seconds: float, everything: bool = False, kind: str = "forks") -> Row:
+def processor_seconds() -> float:
+    """A clock for a busy machine: processor time of this process, plus its children's shared by the cores.
+
+    It goes as the clock on the wall would, were nobody else there: the search itself has one thread, what it
+    screens runs on every core. Waiting counts for nothing, so it flatters a little.
+    """
+    import psutil
+
+    children = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            used = child.cpu_times()
+            children += used.user + used.system + used.children_user + used.children_system
+    return time.process_time() + children / (os.cpu_count() or 1)
+
+
+CLOCKS = {"wall": time.monotonic, "processor": processor_seconds}
+
+
+def solve(
+    problem: Problem, seconds: float, everything: bool = False, kind: str = "forks", clock: str = "wall"
+) -> Row:
     """Repair one problem and judge the result."""
+    now = CLOCKS[clock]
     task = SearchTask(
         statement="", start=problem.program, entry_point=problem.entry_point, check_sources=(problem.visible,)
     )
-    started = time.monotonic()
+    started = now()
     try:
         plan = plan_of(task)
     except RequestError as error:
         return Row(problem.name, False, False, 0.0, 0, 0, False, note=error.code)
     with hosts(kind) as (host, screener):
-        outcome: RepairOutcome = repair_program(
-            task.start, plan, host, screener, clock=time.monotonic, seconds=seconds
-        )
-    took = time.monotonic() - started
+        outcome: RepairOutcome = repair_program(task.start, plan, host, screener, clock=now, seconds=seconds)
+        took = now() - started
     if outcome.chosen is None:
         if outcome.best.complete:
             return Row(problem.name, False, False, took, 0, 0, False, note="nothing_fails")
@@ -177,7 +198,7 @@ def solve(problem: Problem, seconds: float, everything: bool = False, kind: str 
     return row
 
 
-def _job(arguments: tuple[Problem, float, bool, str]) -> Row:
+def _job(arguments: tuple[Problem, float, bool, str, str]) -> Row:
     return solve(*arguments)
 
 
@@ -194,6 +215,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument(
+        "--clock", choices=sorted(CLOCKS), default="wall", help="what --seconds are counted by"
+    )
     parser.add_argument("--host", choices=("forks", "kernels"), default="forks")
     parser.add_argument("--show", action="store_true", help="print what went wrong (development half only)")
     options = parser.parse_args()
@@ -207,24 +231,32 @@ def main() -> None:
             report(half, chosen, options)
 
 
+def print_row(row: Row) -> None:
+    """What became of one problem of the development half."""
+    print(
+        f"## {row.name} {'right' if row.correct else 'WRONG' if row.plausible else 'NONE'} {row.seconds:.1f} s, "
+        f"screened {row.screened}, passing {row.passing}, {row.edits} {row.note}"
+    )
+    if not row.correct:
+        print(
+            "\n".join(
+                line for line in row.diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")
+            )
+        )
+    sys.stdout.flush()
+
+
 def report(half: str, problems: list[Problem], options: argparse.Namespace) -> None:
     """Run one half and print its figures."""
     show = options.show and half == "dev"
-    with multiprocessing.Pool(options.jobs) as pool:
-        rows = pool.map(_job, [(one, options.seconds, show, options.host) for one in problems], chunksize=1)
-    if show:
-        for row in rows:
-            if not row.correct:
-                print(
-                    f"## {row.name} plausible={row.plausible} {row.seconds:.1f}s screened={row.screened} passing={row.passing} {row.edits} {row.note}"
-                )
-                print(
-                    "\n".join(
-                        line
-                        for line in row.diff.splitlines()
-                        if line[:1] in "+-" and line[:3] not in ("+++", "---")
-                    )
-                )
+    jobs = [(one, options.seconds, show, options.host, options.clock) for one in problems]
+    rows = []
+    # A process a problem, so that the processor's clock starts anew.
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+        for row in pool.imap(_job, jobs, chunksize=1):
+            rows.append(row)
+            if show:
+                print_row(row)
     count = len(rows)
     plausible, correct = sum(row.plausible for row in rows), sum(row.correct for row in rows)
     times = sorted(row.seconds for row in rows)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +127,70 @@ def test_screening_works_where_there_are_no_namespaces() -> None:
         Ending.EXITED,
         Ending.COMPLETED,
     ]
+
+
+@pytest.mark.requirement("kernels:screen:several")
+def test_a_verdict_does_not_depend_on_the_program_before(screener: ForkScreener) -> None:
+    leaves = {
+        "a builtin": "import builtins\nbuiltins.len = lambda x: 99\n",
+        "a module's name": "import math\nmath.floor = lambda x: 99\n",
+        "a module": "import sys, types\nsys.modules['planted'] = types.ModuleType('planted')\n",
+        "the environment": "import os\nos.environ['PLANTED'] = '1'\n",
+        "a file": "open('planted', 'w').close()\n",
+        "the folder": "import os\nos.chdir('/')\n",
+        "a signal": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n",
+        "random numbers": "import random\nrandom.seed(1)\n",
+        "the recursion limit": "import sys\nsys.setrecursionlimit(5000)\n",
+        "a thread": "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n",
+        "the standard streams": "import sys\nsys.stdout = None\n",
+    }
+    look = (
+        "import builtins, math, os, random, signal, sys, threading\n"
+        "def look():\n"
+        "    return [len([1]), math.floor(1.5), 'planted' in sys.modules, 'PLANTED' in os.environ, os.listdir('.'),\n"
+        "            os.getcwd() == '/', signal.getsignal(signal.SIGINT) is signal.default_int_handler,\n"
+        "            sys.getrecursionlimit(), threading.active_count(), sys.stdout is None]\n"
+        "def draw():\n    return random.random()\n"
+    )
+    plan = plan_of(value("look()", []), value("draw()", 2), wall_s=5)
+    alone = screener.screen([look], plan)[0].observations[0].value
+    imports = "import builtins, math, os, random, signal, sys, threading, time, types\n"
+    for name, planting in leaves.items():
+        traces = screener.screen([imports + planting, look] * 4, plan)
+        assert [one.observations[0].value for one in traces[1::2]] == [alone] * 4, name
+    drawn = screener.screen(["import random\nrandom.seed(1)\n", look] * 4, plan)[1::2]
+    assert len({one.observations[1].value for one in drawn}) == 4
+
+
+@pytest.mark.requirement("kernels:screen:several")
+def test_what_takes_its_process_along_does_not_hide_the_others(screener: ForkScreener) -> None:
+    right = "def double(x):\n    return x * 2\n"
+    wrong = "def double(x):\n    return x\n"
+    deadly = [
+        "import os\nos._exit(0)\n",
+        "import os\nos.kill(os.getpid(), 9)\n",
+        "def double(x):\n    while True:\n        pass\n",
+        "def double(x):\n    return 10 ** 10 ** 10\n",
+        "import time\ntime.sleep(60)\n",
+        "raise SystemExit\n",
+        "def double(x):\n    try:\n        while True: pass\n    except BaseException:\n        return x * 2\n",
+    ]
+    quick = PLAN.model_copy(update={"per_check_timeout_s": 0.05})
+    programs = [program for bad in deadly for program in (wrong, bad, right)]
+    found = [passed(quick, trace) for trace in screener.screen(programs, quick)]
+    assert found[2::3] == [[True] * 4] * len(deadly)
+    assert [any(one[1:]) for one in found[0::3]] == [False] * len(deadly)
+    assert not any(all(one) for one in found[1::3][:-1])
+
+
+@pytest.mark.requirement("kernels:screen:several")
+def test_packages_of_the_project_are_imported_once_a_child_and_watched(tmp_path: Path) -> None:
+    (tmp_path / "registry.py").write_text(
+        "KNOWN = []\ndef add(x):\n    KNOWN.append(x)\n    return len(KNOWN)\n"
+    )
+    programs = [f"import registry\ndef f(x):\n    return registry.add(x) + {n}\n" for n in range(6)]
+    programs += [f"import registry\ndef f(x):\n    return len(registry.KNOWN) + x + {n}\n" for n in range(6)]
+    plan = plan_of(value("f(1)", -1), wall_s=5)
+    with ForkScreener(limits=LIMITS, workers=1, path=[str(tmp_path)]) as made:
+        traces = made.screen(programs, plan)
+    assert [one.observations[0].value for one in traces] == [1 + n for n in range(6)] * 2

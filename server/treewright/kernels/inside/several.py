@@ -49,25 +49,39 @@ _HARMLESS = frozenset(
 _WATCHED_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1)
 
 
+_SIZED = (dict, list, set)
+
+
 class Surroundings:
     """What one candidate could leave behind for the next."""
 
     def __init__(self) -> None:
         self.touched = False
         self._modules: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._sized: list[tuple[Any, int]] = []
         self._numbers: tuple[Any, ...] = ()
 
-    def note(self, modules: list[str]) -> None:
+    def note(self, before: set[str], imported: list[str]) -> None:
         """Remember how it is now; from here on whatever reaches the system is noticed.
 
         Args:
-            modules: names of those that the candidates import.
+            before: names of the modules that were there before anything was imported for the candidates.
+            imported: names of those that the candidates import themselves.
         """
-        names = {"builtins", "os", "time", *modules} - {"sys"}
+        theirs = {name for name in sys.modules if name not in before and not _is_library(name)}
+        names = {"builtins", "os", "time", *imported, *theirs} - {"sys", "solution", "__main__"}
         found = [vars(sys.modules[name]) for name in sorted(names & set(sys.modules))]
         self._modules = [(one, dict(one)) for one in found]
+        for name in theirs & names:
+            self._measure(vars(sys.modules[name]))
         self._numbers = self._look()
         sys.addaudithook(self._heard)
+
+    def _measure(self, space: dict[str, Any]) -> None:
+        """Note the sizes of a module's collections and of those in its classes: registers that may be added to."""
+        for value in list(space.values()):
+            held = list(vars(value).values()) if isinstance(value, type) else [value]
+            self._sized += [(one, len(one)) for one in held if type(one) in _SIZED]
 
     def _heard(self, event: str, args: tuple[Any, ...]) -> None:
         if event in _HARMLESS:
@@ -79,6 +93,8 @@ class Surroundings:
     def changed(self) -> bool:
         """Whether anything is not as it was noted."""
         if self.touched or self._numbers != self._look():
+            return True
+        if any(len(one) != size for one, size in self._sized):
             return True
         return any(
             len(now) != len(then) or not all(map(is_, now.values(), then.values()))
@@ -102,8 +118,12 @@ class Surroundings:
         )
 
 
+def _is_library(name: str) -> bool:
+    return name.partition(".")[0] in sys.stdlib_module_names
+
+
 def _import_ahead(source: str) -> list[str]:
-    """Import what a candidate imports from the standard library, so that none of the others is the first to do so.
+    """Import what a candidate imports when it is loaded, so that none of the others is the first to do so.
 
     Returns:
         The names of all modules that it imports.
@@ -113,17 +133,16 @@ def _import_ahead(source: str) -> list[str]:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found: list[str] = []
-    for node in ast.walk(tree):
+    for node in tree.body:
         if isinstance(node, ast.Import):
             found += [one.name for one in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.append(node.module)
     for name in found:
-        if name.partition(".")[0] in sys.stdlib_module_names:
-            try:
-                __import__(name)
-            except Exception:  # noqa: BLE001, S112  the candidate finds out by itself
-                continue
+        try:
+            __import__(name)
+        except Exception:  # noqa: BLE001, S112  the candidate finds out by itself
+            continue
     return found
 
 
@@ -143,12 +162,13 @@ def run(plan: dict[str, Any], send: Callable[[bytes], None]) -> None:
     with guard.no_running_loop():
         prepared = guard.Run(plan, channel, forward)
         prepared.prepare()
-        modules = _import_ahead(sources[0])
+        before = set(sys.modules)
+        imported = _import_ahead(sources[0])
         process = _getpid()
         # An empty candidate first: what every run leaves (streams, the module's name) is there from the start.
         guard.Run({**plan, "source": "", "checks": []}, channel, forward, prepared).brief()
         surroundings = Surroundings()
-        surroundings.note(modules)
+        surroundings.note(before, imported)
         for number, source in enumerate(sources):
             found = guard.Run({**plan, "source": source}, channel, forward, prepared).brief()
             if _getpid() != process:

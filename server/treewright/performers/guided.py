@@ -62,7 +62,7 @@ def task_card(brief: Brief, material: Material | None = None) -> dict[str, Any]:
     """
     excerpt = material.excerpt(brief, EVIDENCE_TOKENS) if material else Excerpt({})
     schema = answer_schema(brief)
-    leads = material.leads_for(brief) if material else []
+    leads = material.facts_for(brief, excerpt) if material else []
     said = compose.messages(brief, ROOMY, _instruction(brief), excerpt, leads)
     text = "\n\n".join(message.text for message in said)
     if excerpt.empty and _may_cite(brief):

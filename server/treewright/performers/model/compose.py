@@ -5,13 +5,16 @@ from collections.abc import Sequence
 from treewright.explore.rules.text import as_text
 from treewright.explore.tasks import Brief, NodeView, TaskKind
 from treewright.models.provider import Message, Section
+from treewright.performers.model import small as close
 from treewright.performers.model.evidence import Excerpt
 from treewright.performers.model.material import Lead
-from treewright.performers.model.prompts import prompt
+from treewright.performers.model.prompts import prompt, small
 from treewright.performers.model.shapes import Style, about_field, shown_field, verbatim
 from treewright.presets.schema import Preset
 
-KNOWN_SHOWN = 12
+COMMON_ENDS = "====="
+"""Ends the part of a task that many tasks have in common."""
+KNOWN_SHOWN = 8
 """Statements of the tree that a small model is shown."""
 _FIELD_SHOWN = 240
 
@@ -37,30 +40,33 @@ def messages(
         excerpt: what can be cited.
         leads: static findings that belong to the task.
     """
-    system = [_due(prompt("system"))]
+    system = [_due(small("system") if style.close else prompt("system"))]
     if brief.language.output != "en":
         system.append(_due(prompt("language", language=brief.language.output)))
-    sections = [*_root(brief), *_lineage(brief)]
-    if not excerpt.empty:
-        sections.append(_due(prompt("excerpt", lines=excerpt.text())))
+    common, marked, own = task.partition(COMMON_ENDS)
+    common, task = (common.strip(), own.strip()) if marked else ("", task)
+    cited = [] if excerpt.empty else [_due(prompt("excerpt", lines=excerpt.text()))]
+    first = brief.preset.root_kind == "artifact"  # most tasks are shown the same part of a text
+    sections = [*_root(brief, style), *(cited if first else []), *([_due(common)] if common else [])]
+    sections += [*_lineage(brief), *([] if first else cited)]
     if leads:
         facts = "\n".join(f"- {lead.text}" for lead in leads)
         sections.append(Section(text=prompt("leads", facts=facts), name="static findings", priority=1))
     sections += _optional(brief, style)
     cite = "cite_none" if excerpt.empty else "cite_listed" if style.close else "cite_free"
-    closing = f"{prompt('brief')}\n{prompt(cite)}" if style.close else prompt(cite)
-    sections.append(_due(f"{task}\n\n{closing}"))
+    sections.append(_due(f"{task}\n\n{prompt(cite)}"))
     if faults := faults_of(brief):
         sections.append(_due(prompt("faults", faults=faults)))
     return (Message("system", tuple(system)), Message("user", tuple(sections)))
 
 
-def _root(brief: Brief) -> list[Section]:
+def _root(brief: Brief, style: Style) -> list[Section]:
     if brief.root is None:
         text = brief.root_spec.text or ("" if brief.root_spec.inferred else brief.root_spec.path)
         return [_due(prompt("root", statement=text))] if text else []
     sections = [_due(prompt("root", statement=brief.root.statement))]
-    if brief.root.fields:
+    if brief.root.fields and (brief.root.evidence or not style.close):
+        # what a small model says of a root without sources is its own invention, and it would copy it from here
         shown = "\n".join(shown_field(n, v, _FIELD_SHOWN) for n, v in brief.root.fields.items())
         text = prompt("root_fields", fields=shown)
         sections.append(Section(text=text, name="root fields", priority=_ROOT_FIELDS))
@@ -91,7 +97,8 @@ def _optional(brief: Brief, style: Style) -> list[Section]:
     if brief.known and brief.task.kind is TaskKind.PROPOSE:
         most = KNOWN_SHOWN if style.close else len(brief.known)
         text = "\n".join(f"- {statement[:160]}" for statement in brief.known[-most:])
-        found.append(Section(text=prompt("known", statements=text), name="known statements", priority=_KNOWN))
+        known = small("known", statements=text) if style.close else prompt("known", statements=text)
+        found.append(Section(text=known, name="known statements", priority=_KNOWN))
     if brief.profile_notes:
         text = prompt("profile", notes=brief.profile_notes)
         found.append(Section(text=text, name="field profile", priority=_PROFILE))
@@ -125,23 +132,19 @@ def ground_task(brief: Brief, names: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _instruction(brief: Brief, style: Style) -> str:
-    """Return the framing's instruction; a small context does without the ways in which answers go wrong."""
-    framing, preset = brief.framing, brief.preset
-    assert framing is not None
-    if not style.close:
-        return framing.instruction(preset)
-    note = preset.framing_notes.get(framing.letter, "")
-    return "\n".join(
-        [f"{framing.letter}, {framing.title}: {framing.prompt}", note or framing.look_for[preset.root_kind]]
-    )
+def propose_task(brief: Brief, style: Style, *, citing: bool = True) -> str:
+    """Return what is asked of a framing.
 
-
-def propose_task(brief: Brief, style: Style) -> str:
-    """Return what is asked of a framing."""
+    Args:
+        brief: of the task.
+        style: how to ask.
+        citing: whether there are lines to cite.
+    """
     framing, preset = brief.framing, brief.preset
     assert framing is not None
     need = framing.requirement
+    if style.close:
+        return "\n".join([close.propose_task(brief, citing=citing), *_demands(brief)])
     count = 1 if brief.task.replaces else max(1, need.children)
     label = preset.subject_label
     parts = [
@@ -152,7 +155,7 @@ def propose_task(brief: Brief, style: Style) -> str:
             plural="s" if count > 1 else "",
             node="the root" if brief.task.node == "0" else brief.task.node,
             parent=label if brief.lineage else "root",
-            framing=_instruction(brief, style),
+            framing=framing.instruction(preset),
             about=preset.rule(preset.parts.subject).about,
             subject="this root" if not brief.root else brief.root.statement[:160].rstrip("."),
         )
@@ -163,13 +166,19 @@ def propose_task(brief: Brief, style: Style) -> str:
         parts.append(prompt("propose.listed", count=need.listed, what=need.listed_as))
     if need.labels and not brief.task.replaces:
         parts.append(prompt("propose.labels", labels=", ".join(need.labels)))
-    if need.new_branch:
-        parts.append(prompt("propose.new_branch"))
-    if need.high_risk:
-        parts.append(prompt("propose.high_risk"))
+    return "\n".join([*parts, *_demands(brief)])
+
+
+def _demands(brief: Brief) -> list[str]:
+    need = brief.framing.requirement if brief.framing else None
+    found = []
+    if need is not None and need.new_branch:
+        found.append(prompt("propose.new_branch"))
+    if need is not None and need.high_risk:
+        found.append(prompt("propose.high_risk"))
     if brief.obstacle:
-        parts.append(prompt("propose.obstacle", obstacle=brief.obstacle))
-    return "\n".join(parts)
+        found.append(prompt("propose.obstacle", obstacle=brief.obstacle))
+    return found
 
 
 def draft_of(brief: Brief) -> str:
@@ -208,6 +217,9 @@ def derive_task(
         if not style.close and brief.previous:  # a small model copies what it is shown, faults and all
             now = {name: brief.previous.fields[name] for name in names if name in brief.previous.fields}
             filled = {**now, **filled}
+    elif style.close:
+        parts = [close.derive_task(brief, statement_of(brief), draft_of(brief), filled, names)]
+        return "\n\n".join([*parts, *_of_fields(brief, style, names, cites=cites)])
     else:
         text = prompt(
             "derive.task", label=preset.subject_label, statement=statement_of(brief), draft=draft_of(brief)
@@ -217,7 +229,15 @@ def derive_task(
         shown = "\n".join(shown_field(n, v, _FIELD_SHOWN) for n, v in filled.items())
         parts.append(prompt("derive.done", fields=shown))
     if names:
-        parts.append(prompt("derive.fields", fields="\n".join(about_field(brief, name) for name in names)))
+        due = "\n".join(about_field(brief, name) for name in names)
+        parts.append(close.fields_due(brief, names) if style.close else prompt("derive.fields", fields=due))
+    return "\n\n".join([*parts, *_of_fields(brief, style, names, cites=cites)])
+
+
+def _of_fields(brief: Brief, style: Style, names: Sequence[str], *, cites: bool) -> list[str]:
+    """Return what some fields ask for beside their texts: checks of numbers, lines that support them."""
+    preset = brief.preset
+    parts = []
     numeric = [name for name in names if preset.rule(name).numeric]
     if numeric:
         which = "numbers_none" if style.close else "numbers_free"
@@ -225,14 +245,16 @@ def derive_task(
     if style.close and cites:
         citing = [name for name in names if preset.rule(name).must_cite]
         parts += [prompt("derive.supports", field=f"{name}_lines") for name in citing]
-    return "\n\n".join(parts)
+    return parts
 
 
-def judge_task(brief: Brief, style: Style, excerpt: Excerpt) -> str:
-    """Return how scores, and the defense where it decides, are asked for."""
+def judge_task(brief: Brief, style: Style, excerpt: Excerpt, filled: dict[str, object] | None = None) -> str:
+    """Return how scores, and the defense where it decides, are asked for; a small model is shown what was `filled` in."""
     preset = brief.preset
     dims = "\n".join(f"- `{dim.key}` {dim.name}. {dim.desc}" for dim in preset.score_dims)
     parts = [prompt("derive.scores", dims=dims)]
+    if style.close:
+        parts = [close.judge_task(brief, statement_of(brief), filled or {})]
     if preset.gate("defense_shown") and not excerpt.empty:
         name = "derive.defense_listed" if style.close else "derive.defense"
         parts.append(prompt(name, **({"field": "answered_by"} if style.close else {})))

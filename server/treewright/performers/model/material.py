@@ -11,6 +11,7 @@ from pathlib import Path
 from treewright.explore.focus import locate
 from treewright.explore.tasks import Brief, GroundResult, TaskKind
 from treewright.performers.model.evidence import Document, Excerpt, Span, around, chunks, cost, merged
+from treewright.performers.model.surroundings import Note, function_notes, notes_in, test_texts
 from treewright.performers.static.languages import SUFFIXES
 from treewright.presets.framings import LETTERS
 from treewright.tree.citation import Citation
@@ -62,11 +63,19 @@ _FIRST_NOTES = ("readme", "notes", "todo", "changelog", "contributing")
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """A fact that static analysis established, with its place: what a small model should talk about."""
+    """A fact that static analysis established, with its place: what a small model should talk about.
+
+    Attributes:
+        framing: that asks for it; empty for a fact about a function that is shown.
+        text: the fact.
+        span: the lines around it.
+        line: its own first line.
+    """
 
     framing: str
     text: str
     span: Span
+    line: int = 0
 
 
 @dataclass(slots=True)
@@ -80,6 +89,7 @@ class Material:
         leads: static findings, for code.
         ground: the root as static analysis filled it in, for code.
         unread: what could not be read, and why.
+        notes: what the static index knows of each function, for code.
     """
 
     spec: RootSpec
@@ -88,6 +98,7 @@ class Material:
     leads: list[Lead] = field(default_factory=list)
     ground: GroundResult | None = None
     unread: list[dict[str, str]] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     _pieces: dict[int, list[Span]] = field(default_factory=dict)
     _size: int = -1
 
@@ -146,11 +157,21 @@ class Material:
     def leads_for(self, brief: Brief) -> list[Lead]:
         """Return the static findings that a task should talk about: its framing's, else those of its place."""
         if brief.proposal is not None:
-            wanted = {(span.path, span.start) for span in self._at(brief.proposal.citations, 0)}
-            return [lead for lead in self.leads if (lead.span.path, lead.span.start) in wanted][:2]
+            wanted = self._at(brief.proposal.citations, 0)
+            return [
+                lead
+                for lead in self.leads
+                if any(lead.span.path == at.path and at.start <= lead.line <= at.end for at in wanted)
+            ][:2]
         own = [lead for lead in self.leads if lead.framing == brief.task.framing]
         at = (brief.task.attempt - 1) * 2
         return own[at : at + 3] or own[:3]
+
+    def facts_for(self, brief: Brief, excerpt: Excerpt) -> list[Lead]:
+        """Return the findings that a task should talk about, and what the index knows of the functions it is shown."""
+        near = self._at(brief.proposal.citations, 0) if brief.proposal is not None else excerpt.spans
+        notes = [Lead("", note.text, note.span, note.span.start) for note in notes_in(self.notes, near)]
+        return [*self.leads_for(brief), *notes]
 
     def _at(self, citations: list[Citation], margin: int) -> list[Span]:
         return [
@@ -292,8 +313,15 @@ def _take_static(material: Material, workspace: Path, target: Path) -> None:
         guard = "; ".join(each.why for each in item.mitigations) or "no guard was found"
         text = f"{path}:{item.position.start} {item.statement} Reached by: {item.entry or 'its callers'}; {guard}."
         material.leads.append(
-            Lead(item.framing, text, around(document, item.position.start, item.position.end, 6))
+            Lead(
+                item.framing,
+                text,
+                around(document, item.position.start, item.position.end, 6),
+                item.position.start,
+            )
         )
+    rename = {path: name for path in facts if (name := at.path(path)) in material.documents}
+    material.notes = function_notes(facts, rename, test_texts(workspace))
 
 
 def holding(workspace: str, citations: list[Citation]) -> list[Citation]:

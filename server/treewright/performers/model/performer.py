@@ -17,7 +17,7 @@ from treewright.explore.tasks import (
     TaskKind,
 )
 from treewright.models.provider import Provider
-from treewright.performers.model import compose, results, shapes
+from treewright.performers.model import compose, results, shapes, small
 from treewright.performers.model.calls import Caller, Course, KeptAnswers
 from treewright.performers.model.evidence import Excerpt, Span, merged
 from treewright.performers.model.lookup import Lookup, external
@@ -163,8 +163,9 @@ class ModelPerformer:
         leads: Sequence[Any] = (),
     ) -> dict[str, Any]:
         messages = compose.messages(brief, self._sizes.style, task, excerpt, leads)
-        warmer = self._temperature + 0.15 * (max(1, brief.task.attempt) - 1)
-        return await self._caller.ask(course, part, messages, schema, self._sizes.answer, min(1.0, warmer))
+        warmer = min(1.0, self._temperature + 0.15 * (max(1, brief.task.attempt) - 1))
+        answer = await self._caller.ask(course, part, messages, schema, self._sizes.answer, warmer)
+        return small.trimmed(answer, schema) if self._sizes.style.close else answer
 
     # --- ground -----------------------------------------------------------------------------------------
 
@@ -178,7 +179,11 @@ class ModelPerformer:
         excerpt, notes = await self._read_whole(brief, material, course)
         style = self._sizes.style
         answer: dict[str, Any] = {}
-        for number, names in enumerate(shapes.groups(shapes.root_fields(brief), style)):
+        due = shapes.root_fields(brief)
+        if style.close and excerpt.empty:
+            answer |= (known := small.given_root_fields(brief))
+            due = [name for name in due if name not in known]
+        for number, names in enumerate(shapes.groups(due, style)):
             task = compose.ground_task(brief, names)
             if notes:
                 task = f"{prompt('ground.notes', notes=notes)}\n\n{task}"
@@ -227,9 +232,15 @@ class ModelPerformer:
     async def _propose(self, brief: Brief, material: Material, course: Course) -> Result:
         excerpt = material.excerpt(brief, self._sizes.evidence)
         schema = shapes.propose_schema(brief, self._sizes.style, excerpt)
-        leads = material.leads_for(brief)
+        leads = material.facts_for(brief, excerpt)
         answer = await self._ask(
-            brief, course, "propose", compose.propose_task(brief, self._sizes.style), schema, excerpt, leads
+            brief,
+            course,
+            "propose",
+            compose.propose_task(brief, self._sizes.style, citing=not excerpt.empty),
+            schema,
+            excerpt,
+            leads,
         )
         return results.propose_result(brief, answer, excerpt)
 
@@ -239,17 +250,19 @@ class ModelPerformer:
         excerpt = material.excerpt(brief, self._sizes.evidence)
         held = await asyncio.to_thread(_held, brief)
         names = shapes.due_fields(brief)
+        drafted = small.drafted(brief) if self._sizes.style.close else {}
+        names = [name for name in names if name not in drafted]
         again = brief.task.kind is TaskKind.REVISE
         scored = not again or any(v.rule == "score-missing" for v in brief.violations)
-        leads = material.leads_for(brief)
+        leads = material.facts_for(brief, excerpt)
         try:
-            answer = await self._fields(brief, course, excerpt, names, leads, scored=scored)
+            answer = await self._fields(brief, course, excerpt, names, leads, drafted, scored=scored)
         except ModelError as fault:
             if fault.code != "model_refused":
                 raise
             empty = brief.previous or Derivation(fields={}, scores={})
             return DeriveResult(body=empty, refuses=fault.message)
-        return results.derive_result(brief, answer, excerpt, names, held)
+        return results.derive_result(brief, drafted | answer, excerpt, [*names, *drafted], held)
 
     async def _fields(
         self,
@@ -258,6 +271,7 @@ class ModelPerformer:
         excerpt: Excerpt,
         names: list[str],
         leads: Sequence[Any],
+        drafted: dict[str, Any],
         *,
         scored: bool,
     ) -> dict[str, Any]:
@@ -273,7 +287,7 @@ class ModelPerformer:
                 schema = shapes.join_schemas([schema, shapes.judge_schema(brief, style, excerpt)])
                 task += "\n\n" + compose.judge_task(brief, style, excerpt)
             return await self._ask(brief, course, "derive", task, schema, excerpt, leads)
-        return await self._in_parts(brief, course, excerpt, parts, leads, scored=scored)
+        return await self._in_parts(brief, course, excerpt, parts, leads, drafted, scored=scored)
 
     async def _in_parts(
         self,
@@ -282,25 +296,26 @@ class ModelPerformer:
         excerpt: Excerpt,
         parts: list[list[str]],
         leads: Sequence[Any],
+        drafted: dict[str, Any],
         *,
         scored: bool,
     ) -> dict[str, Any]:
-        """Ask for a few fields at a time; what is filled in already is shown, and the scores come with the last part."""
-        style = self._sizes.style
+        """Ask for a few fields at a time, what is filled in already in sight; then for the scores of what was written."""
+        style, preset = self._sizes.style, brief.preset
         answer: dict[str, Any] = {}
         names = [name for group in parts for name in group]
-        asked = [group for group in parts if group] or ([[]] if scored else [])
-        for number, group in enumerate(asked):
-            last = scored and number == len(asked) - 1
-            cites = bool(shapes.cited_fields(brief.preset, group)) and not excerpt.empty
-            defended = last and bool(brief.preset.gate("defense_shown"))
-            shown = excerpt if cites or defended or number == 0 else Excerpt(excerpt.documents)
+        for number, group in enumerate(group for group in parts if group or not scored):
+            cites = bool(shapes.cited_fields(preset, group)) and not excerpt.empty
+            shown = excerpt if cites else Excerpt(excerpt.documents)
             schema = shapes.derive_schema(brief, style, shown, group)
             task = compose.derive_task(brief, style, group, _told(answer, names), cites=cites)
-            if last:
-                schema = shapes.join_schemas([schema, shapes.judge_schema(brief, style, shown)])
-                task += "\n\n" + compose.judge_task(brief, style, shown)
             answer |= await self._ask(brief, course, f"derive:{number}", task, schema, shown, leads)
+        if scored:
+            shown = excerpt if preset.gate("defense_shown") else Excerpt(excerpt.documents)
+            schema = shapes.judge_schema(brief, style, shown)
+            said = _told(answer, names) or dict(brief.previous.fields if brief.previous else {})
+            task = compose.judge_task(brief, style, shown, drafted | said)
+            answer |= await self._ask(brief, course, "judge", task, schema, shown)
         return answer
 
     # --- external and summarise -------------------------------------------------------------------------

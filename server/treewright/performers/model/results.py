@@ -13,8 +13,10 @@ from treewright.explore.tasks import (
     ProposeResult,
     SummariseResult,
 )
+from treewright.performers.model import small
 from treewright.performers.model.evidence import Excerpt
 from treewright.performers.model.shapes import cited_fields, supports_name, verbatim
+from treewright.regular import read_regular
 from treewright.tree.body import Derivation, FieldValue, Proposal
 from treewright.tree.citation import Citation, Edit, NumericCheck
 
@@ -108,7 +110,12 @@ def propose_result(brief: Brief, answer: Mapping[str, Any], excerpt: Excerpt) ->
                 facts=facts,
             )
         )
-    fresh = [each for each in found if normalised(each.statement) not in _said(brief)]
+    said = _said(brief)
+    fresh = [
+        each
+        for each in found
+        if normalised(each.statement) not in said and not small.is_echo(brief, each.statement)
+    ]
     if found and not fresh:
         return ProposeResult(reason="the statement is in the tree already; say something that no node says")
     return ProposeResult(proposals=fresh)
@@ -214,8 +221,7 @@ def edits_of(given: object, workspace: str) -> list[Edit]:
         try:
             if not path.is_relative_to(root):
                 continue
-            with path.open(encoding="utf-8", newline="") as stream:
-                lines = stream.read().splitlines(keepends=True)
+            lines = read_regular(path).decode("utf-8").splitlines(keepends=True)
         except (OSError, UnicodeDecodeError, ValueError):
             continue
         start, end = int(each["start"]), int(each["end"])

@@ -14,12 +14,14 @@ from treewright.explore.tasks import Brief, TaskKind
 from treewright.performers.model.evidence import Excerpt
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
 
-TEXT_MOST = 400
+TEXT_MOST = 240
 """Characters of a text in a close answer; grammars with longer bounds are slow to build."""
-ITEM_MOST = 220
+ITEM_MOST = 150
+STATEMENT_MOST = 220
+LISTED_MOST = 90
 CHOICES_MOST = 40
 """Lines that a close answer may choose among."""
-FIELDS_PER_PART = 4
+FIELDS_PER_PART = 5
 """Fields that a small model fills in at once without losing the thread."""
 
 Schema = dict[str, Any]
@@ -133,7 +135,10 @@ def ground_schema(
     shape: dict[str, Schema] = {"statement": style.text(ITEM_MOST)} if first and not verbatim(brief) else {}
     for name in names:
         least = max(1, wanted[name].min_items)
-        shape[name] = style.items(least, least + 2) if least > 1 or not style.close else style.items(1, 2)
+        if style.close:
+            shape[name] = style.items(least, least) if least > 1 else style.text()
+        else:
+            shape[name] = style.items(least, least + 2)
     lines = lines_schema(style, excerpt, 1, 4) if first else None
     if lines:
         shape["citations"] = lines
@@ -147,16 +152,18 @@ def propose_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
     """Return the shape of what a framing brings."""
     need = brief.framing.requirement if brief.framing else None
     children = 1 if brief.task.replaces or need is None else max(1, need.children)
-    one: dict[str, Schema] = {"statement": style.text(240)}
+    one: dict[str, Schema] = {"statement": style.text(STATEMENT_MOST)}
+    if style.close:  # what it rests on is thought of first
+        one = {"evidence": style.text(ITEM_MOST), **one}
     position = brief.preset.parts.position
     must = bool(position and brief.preset.rule(position).must_cite)
     lines = lines_schema(style, excerpt, 1 if must else 0, 2)
     if lines:
         one = {"citations": lines, **one} if must else {**one, "citations": lines}
     one |= {
-        "evidence": style.text(),
-        "assumptions": style.items(1, 2),
-        "predictions": style.items(1, 2),
+        **({} if style.close else {"evidence": style.text()}),
+        "assumptions": _drafted(brief.preset, brief.preset.parts.assumptions, style),
+        "predictions": _drafted(brief.preset, brief.preset.parts.predictions, style),
         "defense": style.text(ITEM_MOST),
     }
     proposals: Schema = {"type": "array", "items": closed_object(one), "minItems": children}
@@ -166,11 +173,18 @@ def propose_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
     if need and need.listed and not brief.task.replaces:
         shape[need.listed_as] = {
             "type": "array",
-            "items": style.text(110),
+            "items": style.text(LISTED_MOST),
             "minItems": need.listed,
             "maxItems": need.listed,
         }
     return closed_object({**shape, "proposals": proposals})
+
+
+def _drafted(preset: Preset, field: str | None, style: Style) -> Schema:
+    """Return the shape of items of a proposal: with a small context as many as the field needs, so that they are asked for once."""
+    rule = preset.rule(field) if field else None
+    least = max(1, rule.min_items) if rule is not None and style.close and not rule.must_have_steps else 1
+    return style.items(least, least if style.close else least + 1)
 
 
 # --- derive and revise ----------------------------------------------------------------------------------
@@ -257,6 +271,7 @@ def judge_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
     score = {"type": "integer", "minimum": 0, "maximum": DIM_MAXIMUM}
     if style.close:
         score = {"enum": list(range(DIM_MAXIMUM + 1))}
+        shape["weakest"] = style.text(LISTED_MOST)
     shape["scores"] = closed_object({key: dict(score) for key in preset.dim_keys()})
     if preset.parts.fix and preset.root_kind == "code" and not style.close:
         text = {"type": "string"}
@@ -270,7 +285,9 @@ def groups(names: Sequence[str], style: Style) -> list[list[str]]:
     """Return the fields in the parts they are asked in."""
     if not style.close:
         return [list(names)] if names else []
-    return [list(names[at : at + FIELDS_PER_PART]) for at in range(0, len(names), FIELDS_PER_PART)]
+    count = -(-len(names) // FIELDS_PER_PART)
+    size = -(-len(names) // count) if count else 1
+    return [list(names[at : at + size]) for at in range(0, len(names), size)]
 
 
 def join_schemas(schemas: Sequence[Schema]) -> Schema:

@@ -100,7 +100,8 @@ def _binary(node: ast.BinOp, site: Site) -> Iterator[Edit]:
         for other in others:
             level = _STRENGTH_CHANGES.get(other, 2)
             tight = level + 1 if other not in ("and", "or") else level
-            text = f"{site.operand(node.left, level)} {other} {site.operand(node.right, tight)}"
+            left_level = level + 1 if other == "**" else level
+            text = f"{site.operand(node.left, left_level)} {other} {site.operand(node.right, tight)}"
             yield Edit(operator, (site.replace(node, text, level),), node.lineno, idiom)
     yield Edit("arithmetic.drop", (site.replace(node, left, strength(node.left)),), node.lineno)
     extra = 0.0 if sign in "+*%" else 1.0
@@ -140,7 +141,8 @@ def _regroup(node: ast.BinOp, site: Site) -> Iterator[Edit]:
     sign = _SIGNS.get(type(node.op))
     inner = node.left
     if isinstance(inner, ast.BinOp) and sign and type(inner.op) in _SIGNS:
-        first, second = site.operand(inner.left, strength(node) + 1), _SIGNS[type(inner.op)]
+        tight = max(strength(node), strength(inner)) + 1
+        first, second = site.operand(inner.left, tight), _SIGNS[type(inner.op)]
         text = f"{first} {second} ({site.text(inner.right)} {sign} {site.text(node.right)})"
         yield Edit("arithmetic.regroup", (site.replace(node, text, strength(inner)),), node.lineno)
         without = f"{first} {second} {site.operand(node.right, strength(inner) + 1)}"

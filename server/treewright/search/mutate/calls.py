@@ -9,7 +9,7 @@ from itertools import combinations
 from treewright.search.mutate.edit import Edit
 from treewright.search.mutate.facts import Material
 from treewright.search.mutate.kinds import fits
-from treewright.search.mutate.site import FACTOR, NOT, Site, strength
+from treewright.search.mutate.site import ATOM, FACTOR, NOT, POWER, Site, strength
 
 _WRAPS: dict[str, tuple[str, ...]] = {
     "num": ("abs", "int", "str", "float", "round", "bin"),
@@ -210,32 +210,30 @@ def _recursion(node: ast.Call, site: Site) -> Iterator[Edit]:
                     )
 
 
+_UNWRAPPED = (
+    ast.Constant,
+    ast.Slice,
+    ast.Starred,
+    ast.FormattedValue,
+    ast.JoinedStr,
+    ast.Lambda,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.NamedExpr,
+    ast.Await,
+    ast.GeneratorExp,
+)
+"""Expressions that nothing is put around."""
+
+
 def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
-    if isinstance(
-        node,
-        (
-            ast.Constant,
-            ast.Slice,
-            ast.Starred,
-            ast.FormattedValue,
-            ast.JoinedStr,
-            ast.Lambda,
-            ast.Yield,
-            ast.YieldFrom,
-            ast.NamedExpr,
-            ast.Await,
-        ),
-    ):
-        return
     parent = site.parents.get(node)
-    if isinstance(parent, ast.Call) and parent.func is node:
-        return
-    if isinstance(parent, ast.Attribute) and isinstance(node, ast.Name):
+    called = isinstance(parent, ast.Call) and parent.func is node
+    owner = isinstance(parent, ast.Attribute) and isinstance(node, ast.Name)
+    if isinstance(node, _UNWRAPPED) or called or owner:
         return
     kind = site.scope_of(node).kinds.of(node)
     text = site.text(node)
-    if isinstance(node, ast.GeneratorExp):
-        return
     for function in _WRAPS.get(kind, ()):
         likely = 0.0 if _natural(function, parent) and kind != "any" else 1.5
         if function == "abs" and isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
@@ -245,20 +243,22 @@ def _wrap(node: ast.expr, site: Site, material: Material) -> Iterator[Edit]:
         return
     for method in _METHODS.get(kind, ()):
         likely = 0.0 if kind != "any" else 1.5
-        yield Edit(
-            "wrap.method", (site.replace(node, f"{site.operand(node, 14)}.{method}"),), node.lineno, likely
-        )
-    if fits(kind, "num") and kind != "bool":
-        yield Edit(
-            "wrap.negate", (site.replace(node, f"-{site.operand(node, FACTOR + 1)}", FACTOR),), node.lineno
-        )
-        yield Edit("wrap.power", (site.replace(node, f"{site.operand(node, 14)} ** 2", 13),), node.lineno)
-        yield from _extremes(node, text, site)
-    if kind == "bool" and not isinstance(node, ast.Compare):
-        yield Edit(
-            "condition.negate", (site.replace(node, f"not {site.operand(node, NOT)}", NOT),), node.lineno
-        )
+        changed = f"{site.operand(node, ATOM)}.{method}"
+        yield Edit("wrap.method", (site.replace(node, changed),), node.lineno, likely)
+    yield from _changed_value(node, kind, site)
     yield from _own_functions(node, text, site, material)
+
+
+def _changed_value(node: ast.expr, kind: str, site: Site) -> Iterator[Edit]:
+    """A number negated, squared or bounded; a flag the other way round."""
+    line = node.lineno
+    if fits(kind, "num") and kind != "bool":
+        negated = f"-{site.operand(node, FACTOR + 1)}"
+        yield Edit("wrap.negate", (site.replace(node, negated, FACTOR),), line)
+        yield Edit("wrap.power", (site.replace(node, f"{site.operand(node, ATOM)} ** 2", POWER),), line)
+        yield from _extremes(node, site.text(node), site)
+    if kind == "bool" and not isinstance(node, ast.Compare):
+        yield Edit("condition.negate", (site.replace(node, f"not {site.operand(node, NOT)}", NOT),), line)
 
 
 def _wrap_both(node: ast.Compare, site: Site) -> Iterator[Edit]:

@@ -18,7 +18,7 @@ JOBS ?= 2
 PYTEST := PYTHONWARNDEFAULTENCODING=1 $(BIN)/python -m pytest
 EXTENSION := $(wildcard extension/package.json)
 
-.PHONY: help audit test test-editor test-all check format lint types extension-check extension-test vsix vsix-offline soak bench pins release version docs clean runtime dev node
+.PHONY: help audit test test-editor test-all pictures check format lint types extension-check extension-test vsix vsix-offline soak bench pins release version docs clean runtime dev node
 
 help: ## list what can be made
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ test-all: test test-editor ## test, the editor tests, a recent VS Code too, and 
 
 check: dev node lint types extension-check ## the fast inner loop: linters, types, quick unit tests
 	@$(PYTEST) -q -n $(JOBS) -m "not slow and not soak and not bench" tests/unit $(ARGS)
+
+pictures: dev node ## take the pictures of docs/pictures anew, in a real VS Code
+	@cd extension && npm run --silent test:pictures
 
 format: dev ## format the code and mend what the linter can mend
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .

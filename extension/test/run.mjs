@@ -1,4 +1,4 @@
-// Runs one layer of the extension's tests: `node test/run.mjs unit|host|e2e|full [part of a file's name ...]`.
+// Runs one layer of the extension's tests: `node test/run.mjs unit|host|e2e|full|pictures [part of a file's name ...]`.
 //
 // Tests are bundled from TypeScript into .test/ and run by Node's own runner, a process a file. `host` and `e2e` need a real
 // VS Code and a browser (tools/install_vscode.py). Where these cannot be had the tests are skipped, loudly; with CI set that is
@@ -15,8 +15,8 @@ const out = path.join(here, '.test');
 const [layer = '', ...parts] = process.argv.slice(2);
 const inCi = !['', '0', 'false'].includes((process.env.CI ?? '').toLowerCase());
 
-if (!['unit', 'host', 'e2e', 'full'].includes(layer)) {
-  console.error('usage: node test/run.mjs unit|host|e2e|full [part of a file name ...]');
+if (!['unit', 'host', 'e2e', 'full', 'pictures'].includes(layer)) {
+  console.error('usage: node test/run.mjs unit|host|e2e|full|pictures [part of a file name ...]');
   process.exit(2);
 }
 
@@ -99,7 +99,7 @@ async function prepare() {
 function fewBuiltins(vscode) {
   const all = path.join(vscode, 'node_modules', 'code-server', 'lib', 'vscode', 'extensions');
   const few = path.join(out, 'builtins', path.basename(vscode));
-  for (const name of ['configuration-editing', 'diff', 'json', 'markdown-basics', 'python', 'theme-defaults']) {
+  for (const name of ['configuration-editing', 'diff', 'json', 'markdown-basics', 'markdown-language-features', 'python', 'theme-defaults']) {
     const target = path.join(few, name);
     if (!fs.existsSync(target)) fs.cpSync(path.join(all, name), target, { recursive: true });
   }

@@ -109,6 +109,17 @@ export class Reader implements vscode.Disposable, vscode.WebviewPanelSerializer 
       await this.panel.webview.postMessage({ type: 'show', html, uri: uri.toString() });
     } catch (error) {
       log().warn(`the document cannot be rendered: ${reasonOf(error)}`);
+      await this.giveUp(uri);
+    }
+  }
+
+  /** Shows the text instead: the editor's own renderer may be switched off. */
+  private async giveUp(uri: vscode.Uri): Promise<void> {
+    this.panel?.dispose();
+    try {
+      await openDocument(uri, false);
+    } catch (error) {
+      log().warn(`nor can it be opened: ${reasonOf(error)}`);
     }
   }
 

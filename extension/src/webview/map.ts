@@ -67,9 +67,16 @@ function redraw(): void {
   });
 }
 
+let size = { width: 0, height: 0 };
+
 function resize(): void {
   const box = canvas.getBoundingClientRect();
   if (!box.width || !box.height) return;
+  if (fitted && size.width) {
+    view.x += (box.width - size.width) / 2; // what was in the middle stays there
+    view.y += (box.height - size.height) / 2;
+  }
+  size = { width: box.width, height: box.height };
   canvas.width = Math.round(box.width * devicePixelRatio);
   canvas.height = Math.round(box.height * devicePixelRatio);
   if (!fitted) fit();

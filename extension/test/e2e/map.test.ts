@@ -95,8 +95,11 @@ test('it is saved as SVG and as PNG', requirement('extension:map:export'), async
     await bench.page.locator('.tab', { hasText: 'Map' }).click();
     await bench.webview().locator(`#${format}`).click();
     const file = path.join(server.workspace, `${LARGE}-map.${format}`);
-    await bench.quickInput().locator('input.input').waitFor();
-    await bench.fill(file);
+    const input = bench.quickInput().locator('input.input');
+    await eventually(async () => (await input.inputValue()).endsWith(`-map.${format}`), 'a name to be proposed');
+    await input.fill(file);
+    await eventually(async () => (await input.inputValue()) === file, 'the name to stand there');
+    await bench.quickInput().getByRole('button', { name: 'OK' }).click();
     await eventually(() => fs.existsSync(file) && fs.statSync(file).size > 10_000, `${format} to be written`);
     const bytes = fs.readFileSync(file);
     assert.equal(bytes.subarray(0, 4).toString('latin1'), begins);

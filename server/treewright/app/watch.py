@@ -105,6 +105,30 @@ class Follower:
         return changes
 
 
+class DecisionsWatch:
+    """Tells when a decision about a finding was recorded, by whoever. Used by one thread at a time; a look lists one folder."""
+
+    def __init__(self, context: Context) -> None:
+        """Watch a root; what is decided already is no change.
+
+        Raises:
+            StoreError: the configuration cannot be read.
+        """
+        self._folder = context.configuration().root.decisions
+        self._seen = self._now()
+
+    def changed(self) -> bool:
+        """Tell whether something was decided since the last look."""
+        before, self._seen = self._seen, self._now()
+        return before != self._seen
+
+    def _now(self) -> dict[str, Stamp | None]:
+        try:
+            return {path.name: _stamp(path) for path in self._folder.glob("*.jsonl")}
+        except OSError:
+            return {}
+
+
 def entry_for(folder: Path) -> IndexEntry | None:
     """Return what the index would hold of a run's folder; None when no run can be read there."""
     try:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.patience import within
+
 COMMAND = (sys.executable, "-m", "treewright", "lsp")
 COMPILED = Path(tempfile.gettempdir()) / "treewright-tests-compiled"
-PATIENCE = 20.0
-"""Longest wait for one message, in seconds, on a busy machine."""
+PATIENCE = within(20.0)
+"""Longest wait for one message, in seconds."""
 
 
 class WireError(AssertionError):

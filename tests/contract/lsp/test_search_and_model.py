@@ -9,6 +9,7 @@ from tests.contract.lsp.audits import Audit
 from tests.contract.lsp.conftest import Connect
 from tests.contract.lsp.editing import FULL, open_text, published, uri_of
 from tests.contract.lsp.test_runs import ended
+from tests.patience import within
 
 WRONG = "def total(values):\n    result = 0\n    for value in values:\n        result -= value\n    return result\n"
 TESTS = "from sums import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n    assert total([]) == 0\n"
@@ -33,7 +34,7 @@ def test_a_search_offers_a_program_only_because_it_passed_the_tests(
     begun = client.request("treewright/searchFix", {"uri": uri_of(path), "line": 3, "timeLimitS": 60})
     assert begun["function"] == "total"
     assert begun["checks"] == [str(workspace / "test_sums.py")]
-    told = client.until(lambda m: m.get("method") == "treewright/searchEnded", 90)["params"]
+    told = client.until(lambda m: m.get("method") == "treewright/searchEnded", within(90))["params"]
     assert told["verified"] is True, told
     assert "+        result += value" in told["diff"]
     (change,) = told["edit"]["documentChanges"]

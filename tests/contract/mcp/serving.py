@@ -16,12 +16,14 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from tests.patience import within
+
 STDIO, HTTP = "stdio", "http"
 MODERN, LEGACY = "auto", "legacy"
 EVERY = [(transport, mode) for transport in (STDIO, HTTP) for mode in (MODERN, LEGACY)]
 """Transports and protocols that the same test runs over."""
-LONG_S = 30.0
-"""Bound of a wait for a process on a busy machine."""
+LONG_S = within(30.0)
+"""Bound of a wait for a process."""
 _TOLD = re.compile(r"listens on (?P<url>http://\S+); its token is in (?P<token>.+)$")
 
 

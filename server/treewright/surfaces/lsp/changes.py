@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from treewright.app.watch import Follower
+from treewright.app.watch import DecisionsWatch, Follower
 from treewright.errors import StoreError
 from treewright.store.index import IndexEntry
 from treewright.surfaces.lsp.messages.events import RunChange, RunChanged
@@ -30,6 +30,7 @@ class Changes:
         """Prepare; `run` does the work."""
         self._session = session
         self._follower: Follower | None = None
+        self._decisions: DecisionsWatch | None = None
         self._wanted: dict[str, Path] = {}
         self._wake = asyncio.Event()
         self._poked: set[str] = set()
@@ -59,6 +60,7 @@ class Changes:
     async def run(self) -> None:
         """Look and tell until cancelled."""
         self._follower = await asyncio.to_thread(Follower, self._session.app.context)
+        self._decisions = await asyncio.to_thread(DecisionsWatch, self._session.app.context)
         for run, folder in self._wanted.items():
             self._follower.follow(run, folder)
         while True:
@@ -76,6 +78,8 @@ class Changes:
         assert self._follower is not None
         poked, self._poked = self._poked, set()
         found = {change.run: change for change in await asyncio.to_thread(self._follower.look)}
+        if self._decisions and await asyncio.to_thread(self._decisions.changed):
+            self._session.room.board.reload()
         told = []
         for run in {*found, *poked}:
             change = found.get(run)

@@ -11,7 +11,6 @@ from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_outputs import headline
 from treewright.app.search_request import SearchRequest
 from treewright.errors import RequestError
-from treewright.search.checks import CheckKind
 from treewright.search.functions import function_at
 from treewright.store.paths import find_workspace
 from treewright.surfaces.lsp.fixes import target_of, whole_edit
@@ -36,12 +35,11 @@ async def search_fix(session: Session, request: SearchFixRequest) -> SearchFixRe
     path = await asyncio.to_thread(_file, session, request)
     text = await asyncio.to_thread(_saved_text, session, path)
     if request.run and request.node:
-        searching = await asyncio.to_thread(_for_finding, session, request)
+        searching, checks = await asyncio.to_thread(_for_finding, session, request, path)
     else:
-        searching = await asyncio.to_thread(_for_place, session, request, path, text)
+        searching, checks = await asyncio.to_thread(_for_place, session, request, path, text)
     function = searching.engine.state.task.entry_point or path.name
     notices = [NoticeRow(code=n.code, message=n.message, severity=n.severity) for n in searching.notices]
-    checks = [str(find_workspace(path) / each) for each in _test_files(searching)]
 
     async def ended(outcome: SearchOutcome) -> None:
         session.tell("treewright/searchEnded", await _told(session, outcome, path, text))
@@ -53,23 +51,30 @@ async def search_fix(session: Session, request: SearchFixRequest) -> SearchFixRe
     )
 
 
-def _for_finding(session: Session, request: SearchFixRequest) -> Searching:
+def _for_finding(session: Session, request: SearchFixRequest, path: Path) -> tuple[Searching, list[str]]:
     """Search for a program that the audit no longer finds the finding in and that every test passes that reaches it."""
-    return session.app.search_fix(
+    named = [str(as_path(each)) for each in request.checks]
+    searching = session.app.search_fix(
         request.run,
         request.node,
         model=request.model or session.settings.model,
         time_limit_s=request.time_limit_s,
         spend_cap_usd=request.spend_cap_usd,
-        checks=tuple(str(as_path(each)) for each in request.checks),
+        checks=tuple(named),
     )
+    function = searching.engine.state.task.entry_point or ""
+    tests = likely_tests(path, function, find_workspace(path))
+    return searching, [*map(str, tests), *named]
 
 
-def _for_place(session: Session, request: SearchFixRequest, path: Path, text: str) -> Searching:
+def _for_place(
+    session: Session, request: SearchFixRequest, path: Path, text: str
+) -> tuple[Searching, list[str]]:
     """Search for a program that every test passes that names the function."""
     function = _function_at(text, request.line)
     workspace = find_workspace(path)
-    checks = [str(as_path(each)) for each in request.checks] or likely_tests(path, function, workspace)
+    named = [as_path(each) for each in request.checks] or likely_tests(path, function, workspace)
+    checks = [str(each) for each in named]
     if not checks:
         raise RequestError(
             "no_tests",
@@ -80,19 +85,13 @@ def _for_place(session: Session, request: SearchFixRequest, path: Path, text: st
         base=str(workspace),
         file=str(path),
         function=function,
-        check_files=tuple(str(each) for each in checks),
+        check_files=tuple(checks),
         model=request.model or session.settings.model,
         time_limit_s=request.time_limit_s,
         spend_cap_usd=request.spend_cap_usd,
         trusted=True,
     )
-    return session.app.search(asked)
-
-
-def _test_files(searching: Searching) -> list[str]:
-    """Return the files of tests that a search executes."""
-    checks = searching.engine.state.plan.checks
-    return sorted({c.evaluate.partition("::")[0] for c in checks if c.kind is CheckKind.PYTEST})
+    return session.app.search(asked), checks
 
 
 def _file(session: Session, request: SearchFixRequest) -> Path:

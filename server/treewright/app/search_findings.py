@@ -3,7 +3,6 @@ offline audit no longer finds it."""
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,10 @@ from treewright.app.findings import Finding
 from treewright.app.search_hosts import SearchHosts
 from treewright.app.search_request import Audited
 from treewright.app.search_sources import StartFile, plain_ends
-from treewright.performers.static.audit import Sources, establish, judged, read_sources
-from treewright.performers.static.cache import FactsCache
+from treewright.performers.static.audit import establish, read_sources, root_names
+from treewright.performers.static.cache import CACHE, FactsCache
 from treewright.performers.static.facts import FileFacts
+from treewright.performers.static.judging import Counts, Judge
 from treewright.performers.static.languages import analyse
 from treewright.search.checks import Check, CheckKind, Observation, ObservedStatus, Plan
 from treewright.search.functions import lines_of
@@ -24,11 +24,9 @@ from treewright.workspace.decode import Decoded, read_source
 
 MOST_TEST_FILES, _MOST_LOOKED_AT = 8, 2000
 _AUDIT = "__treewright_audit__"
-_OPEN = frozenset({"CONFIRMED", "MARGINAL"})
 _SKIPPED = frozenset(
     {".git", ".venv", "venv", "node_modules", "__pycache__", ".treewright", "build", "dist", ".tox"}
 )
-Counts = Counter[tuple[str, str]]
 
 
 @dataclass(slots=True)
@@ -36,19 +34,16 @@ class AuditCheck:
     """Judges programs by the offline audit; see `search_hosts.Extra`.
 
     Attributes:
-        sources: what the audit reads.
-        facts: of every file.
+        judge: of the files as the search found them.
         path: the program's file, from the audit's root.
         audited: the finding.
         roots: first names of the project's modules.
     """
 
-    sources: Sources
-    facts: dict[str, FileFacts]
+    judge: Judge
     path: str
     audited: Audited
     roots: frozenset[str] = frozenset()
-    _before: Counts | None = None
 
     def check(self) -> Check:
         """Return the check that the audit no longer finds it: it reproduces the finding, and needs no kernel."""
@@ -71,36 +66,24 @@ class AuditCheck:
 
     def reproduces(self) -> bool:
         """Whether the audit finds it in the file as it stands."""
-        return self._known()[self.audited.rule, self.audited.symbol] > 0
+        return self._before()[self.audited.rule, self.audited.symbol] > 0
 
     def clears(self, program: str) -> bool:
         """Whether a program no longer has the finding, and has no other that the file had not."""
         new = self.analysed(program)
         if new.fault:
             return False
-        before, after = self._known(), self._count({**self.facts, self.path: new}, program)
+        before, after = self._before(), self.judge.replaced(new)[0]
         key = (self.audited.rule, self.audited.symbol)
         return after[key] < before[key] and not any(after[one] > before[one] for one in after)
 
     def analysed(self, program: str) -> FileFacts:
         """Return the facts of a program in its file's place."""
-        return analyse(self.path, program, "", self.roots, self.sources.libraries.get(self.path, False))
+        return analyse(self.path, program, "", self.roots, self.judge.libraries.get(self.path, False))
 
-    def _known(self) -> Counts:
-        if self._before is None:
-            self._before = self._count(self.facts, self.sources.texts[self.path])
-        return self._before
-
-    def _count(self, facts: dict[str, FileFacts], program: str) -> Counts:
-        """Count the open findings of the file; other files matter for the ways that lead into it."""
-
-        def lines(path: str) -> list[str]:
-            return program.split("\n") if path == self.path else self.sources.lines(path)
-
-        found = judged(self.sources, facts, lines)
-        return Counter(
-            (one.rule, one.symbol) for one in found if one.verdict in _OPEN and one.position.path == self.path
-        )
+    def _before(self) -> Counts:
+        """The open findings of the file as it was; other files matter for the ways that lead into it."""
+        return self.judge.outcome(self.path).counts
 
 
 def audit_of(audited: Audited, path: Path, start: str, cache: Path) -> AuditCheck | None:
@@ -119,23 +102,16 @@ def audit_of(audited: Audited, path: Path, start: str, cache: Path) -> AuditChec
     name = os.path.relpath(path, sources.root.resolve()).replace(os.sep, "/")
     if name not in sources.texts:
         return None
-    roots = frozenset(_first_name(each) for each in sources.texts)
-    found = AuditCheck(sources, establish(sources, FactsCache(cache / "facts.bin")), name, audited, roots)
-    facts = {**found.facts, name: found.analysed(start)}
+    roots = frozenset(root_names(sources.texts))
+    facts = establish(sources, FactsCache(cache / CACHE))
+    facts[name] = analyse(name, start, "", roots, sources.libraries.get(name, False))
     sources.texts[name] = start
     # Most findings show in their file alone, which is judged in milliseconds; a way from elsewhere needs every file.
     for known in ({name: facts[name]}, facts):
-        found = AuditCheck(sources, known, name, audited, roots=found.roots)
+        found = AuditCheck(Judge(known, sources.libraries, sources.lines), name, audited, roots)
         if found.reproduces():
             return found
     return None
-
-
-def _first_name(path: str) -> str:
-    parts = path.split("/")
-    return (
-        parts[len(parts) > 1 and parts[0] in ("src", "lib", "python")].removesuffix(".py").replace(".", "_")
-    )
 
 
 def proposed(finding: Finding, begun: StartFile) -> str:

@@ -8,7 +8,7 @@ one that went in stands in `CallOut.arguments`. `link` resolves the two.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-FACTS_VERSION = 2
+FACTS_VERSION = 3
 """Raised with every change of these shapes or of what fills them, so that a cache is not misread."""
 
 ALL = "*"
@@ -182,3 +182,5 @@ class FileFacts:
     guards: int = 0
     is_test: bool = False
     suppressions: list[tuple[int, str]] = field(default_factory=list)
+    asked: dict[str, bool] = field(default_factory=dict)
+    """First names of modules that the analysis asked the project about, and whether they are its own."""

@@ -103,12 +103,15 @@ _CUT = _Found(cut=True)
 class Linker:
     """Resolves flows to origins over a project.
 
+    The project is asked here and nowhere else, so that each question is noted: an outcome is taken again for as long as what was
+    asked for it has the same answers.
+
     Attributes:
         asked: every question to the project since `forget` that an answer rests on.
     """
 
     def __init__(self, project: Project) -> None:
-        self.project = project
+        self._project = project
         self.asked: set[Query] = set()
         self._collected: set[int] = set()
         self._whole: dict[tuple[int, Label, bool], _Found] = {}
@@ -126,6 +129,16 @@ class Linker:
         found.origins = _best(self._flow(facts, function, flow, _MAX_DEPTH, True, found))[:_MAX_ORIGINS]
         self._collect(found)
         return sorted(found.origins, key=_rank)
+
+    def is_written(self, field: str) -> bool:
+        """Whether something in the project is stored in `Class.attribute`."""
+        self.asked.add(("writes", field))
+        return bool(self._project.writes(field))
+
+    def is_called(self, name: str) -> bool:
+        """Whether the project calls a function."""
+        self.asked.add(("callers", name))
+        return bool(self._project.callers(name))
 
     def _collect(self, found: _Found) -> None:
         waiting = [found]
@@ -203,8 +216,8 @@ class Linker:
         callee, _, argument = rest.rpartition("#")
         held: list[Held] = []
         asked: list[Query] = [("name", callee)]
-        name = self.project.find(callee)
-        target = self.project.function(name) if name else None
+        name = self._project.find(callee)
+        target = self._project.function(name) if name else None
         if target is not None:
             asked.append(("file", target[0].path))
             parameter = self._parameter_name(name, target[1], argument)
@@ -220,7 +233,7 @@ class Linker:
     def _parameter_name(self, name: str, function: FunctionFacts, argument: str) -> str:
         if not argument.isdigit():
             return argument
-        index = int(argument) + (1 if self.project.takes_self(name, function) else 0)
+        index = int(argument) + (1 if self._project.takes_self(name, function) else 0)
         return function.params[index] if index < len(function.params) else ""
 
     def _source(self, facts: FileFacts, function: FunctionFacts, key: str) -> list[Origin]:
@@ -242,7 +255,7 @@ class Linker:
             return found
         into.asked.append(("callers", function.name))
         what = f"it is passed to `{function.name.rpartition('.')[2]}`"
-        for caller in self.project.callers(function.name)[:_MAX_CALLERS]:
+        for caller in self._project.callers(function.name)[:_MAX_CALLERS]:
             into.asked.append(("file", caller.facts.path))
             stops = (Stop(caller.facts.path, caller.call.line, what),)
             for argument, flows in caller.call.arguments:
@@ -258,9 +271,9 @@ class Linker:
         call = self._call(function, key)
         if call is None:
             return []
-        name = self.project.find(call.callee)
+        name = self._project.find(call.callee)
         into.asked.append(("name", call.callee))
-        target = self.project.function(name) if name else None
+        target = self._project.function(name) if name else None
         if target is None or name.endswith((".__init__", ".constructor")):
             passed = (flow for _, group in call.arguments for flow in group)
             return self._all(facts, function, passed, left - 1, climb, into)
@@ -294,7 +307,7 @@ class Linker:
     def _field(self, key: str, left: int, into: _Found) -> list[Origin]:
         into.asked.append(("writes", key))
         found: list[Origin] = []
-        for writer in self.project.writes(key)[:_MAX_WRITES]:
+        for writer in self._project.writes(key)[:_MAX_WRITES]:
             into.asked.append(("file", writer.facts.path))
             if writer.function is not None:
                 found += self._flow(writer.facts, writer.function, writer.flow, left - 1, True, into)

@@ -23,11 +23,10 @@ from treewright.explore.tasks import (
 )
 from treewright.performers.static.audit import Sources, conclude, establish, read_sources
 from treewright.performers.static.body import NOTHING, Located, derivation, proposal
-from treewright.performers.static.cache import FactsCache
+from treewright.performers.static.cache import CACHE, FactsCache
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.ground import ground
 from treewright.performers.static.judge import CONFIRMED, PRUNED
-from treewright.performers.static.proofs import Proofs
 from treewright.tree.body import Derivation, Examined, Proposal
 from treewright.tree.ids import ROOT
 from treewright.workspace.git import changed_ranges
@@ -83,9 +82,9 @@ class StaticPerformer:
             raise WorkspaceError(
                 "root_unparseable", f"{spec.path} is gone.", "Put it back, or start a new audit."
             ) from fault
-        cache = FactsCache(self._cache / "facts.bin") if self._cache else None
+        cache = FactsCache(self._cache / CACHE if self._cache else None)
         facts = establish(sources, cache)
-        audit = conclude(sources, facts, Proofs(self._cache / "edits.json" if self._cache else None))
+        audit = conclude(sources, facts, cache)
         at = Located(Path(os.path.relpath(sources.root, self._workspace)).as_posix())
         if spec.changed_since:
             audit.findings = _changed(audit.findings, sources.root, spec.changed_since)

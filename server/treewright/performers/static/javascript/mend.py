@@ -1,84 +1,46 @@
-"""Proven edits: a change is offered only when the changed file parses and the analysis no longer has the finding."""
+"""Changes that may clear a finding in a script; `proving` tells which of them do."""
 
 import re
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import replace as changed_copy
+from collections.abc import Iterator
 
-from treewright.performers.static.facts import FileFacts
 from treewright.performers.static.finding import Edit, Finding
-from treewright.performers.static.javascript.analyse import analyse
 from treewright.performers.static.javascript.fixes import RawEdit, candidates
 from treewright.performers.static.javascript.source import Source, parse
 
-Judge = Callable[[dict[str, FileFacts]], list[Finding]]
-"""Turns facts into findings; must not mend."""
-_OPEN = frozenset({"CONFIRMED", "MARGINAL"})
-_TRIES = 6
-_MOST = 30
-"""Findings of one file that edits are searched for; each try analyses the file again."""
+_SERVER = re.compile(
+    r"\brequire\(|module\.exports|\bexports\.|process\.|from ['\"](node:|express|koa|fastify|fs|crypto|http)"
+)
 
 
 class Mender:
-    """Finds and proves edits for the findings of one audit.
+    """Finds edits for the findings of one audit.
 
     Args:
-        facts: of every file. texts: of every file. libraries: which files others import. judge: facts to findings.
+        texts: of every file.
     """
 
-    def __init__(
-        self, facts: dict[str, FileFacts], texts: dict[str, str], libraries: dict[str, bool], judge: Judge
-    ) -> None:  # fmt: skip
-        self.facts, self.texts, self.libraries, self.judge = facts, texts, libraries, judge
-        self.parsed: dict[str, Source] = {}
-        self.alone: dict[str, Counter[tuple[str, str]]] = {}
-        self.whole: Counter[tuple[str, str]] | None = None
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.texts = texts
+        self.parsed: dict[str, tuple[Source, bool]] = {}
 
-    def mend_all(self, findings: list[Finding]) -> None:
-        """Give each finding its edits, if some can be proven."""
-        count: Counter[str] = Counter()
-        for finding in findings:
-            path = finding.position.path
-            count[path] += 1
-            if count[path] <= _MOST and not path.endswith((".vue", ".svelte")):
-                self.mend(finding)
+    def rests_on(self) -> str:
+        """Nothing but the file itself."""
+        return ""
 
-    def mend(self, finding: Finding) -> None:
-        """Give a finding its edits, if some can be proven."""
+    def tries(self, finding: Finding) -> Iterator[tuple[str, list[Edit]]]:
+        """Every change that fits a finding, with the text after it; those that do not parse are left out."""
         path = finding.position.path
-        source = self.parsed.get(path)
-        if source is None:
-            source = self.parsed[path] = parse(path, self.texts[path])
-        in_page = not re.search(r"\brequire\(|module\.exports|\bexports\.|process\.|from ['\"](node:|express|koa|fastify|fs|crypto|http)", source.text)  # fmt: skip
-        for number, edits in enumerate(candidates(source, finding, in_page)):
-            if number >= _TRIES:
-                return
+        if path.endswith((".vue", ".svelte")):
+            return
+        if path not in self.parsed:
+            source = parse(path, self.texts[path])
+            self.parsed[path] = source, _SERVER.search(source.text) is None
+        source, in_page = self.parsed[path]
+        for edits in candidates(source, finding, in_page):
             text = applied(self.texts[path], edits)
-            if text != self.texts[path] and self._clears(finding, path, text, source):
-                finding.edits = [_edit(path, source.lines, edit) for edit in sorted(edits)]
-                finding.edits_verified = True
-                finding.scores = changed_copy(finding.scores, fixability=3)
-                return
-
-    def _clears(self, finding: Finding, path: str, text: str, source: Source) -> bool:
-        """Analyse the changed file again: the finding is gone and no other has come."""
-        again = parse(path, text)
-        if again.broken and not source.broken:
-            return False
-        new = analyse(path, text, "", self.libraries[path])
-        key = (finding.rule, finding.symbol)
-        before = self.alone.get(path)
-        if before is None:
-            before = self.alone[path] = _count(self.judge({path: self.facts[path]}))
-        if before[key]:
-            after = _count(self.judge({path: new}))
-        else:  # the way begins in another file
-            if self.whole is None:
-                self.whole = _count(self.judge(self.facts))
-            before = self.whole
-            after = _count(self.judge({**self.facts, path: new}))
-        grown = [one for one in after if after[one] > before[one]]
-        return after[key] < before[key] and not grown
+            if text == self.texts[path] or (parse(path, text).broken and not source.broken):
+                continue
+            yield text, [_edit(path, source.lines, edit) for edit in sorted(edits)]
 
 
 def applied(text: str, edits: list[RawEdit]) -> str:
@@ -89,10 +51,6 @@ def applied(text: str, edits: list[RawEdit]) -> str:
         joined = lines[start - 1][:column] + new.replace("\n", newline) + lines[end - 1][end_column:]
         lines[start - 1 : end] = joined.split(newline)
     return newline.join(lines)
-
-
-def _count(findings: list[Finding]) -> Counter[tuple[str, str]]:
-    return Counter((finding.rule, finding.symbol) for finding in findings if finding.verdict in _OPEN)
 
 
 def _edit(path: str, lines: list[str], edit: RawEdit) -> Edit:

@@ -43,7 +43,7 @@ def analyse(path: str, text: str, digest: str, roots: frozenset[str], library: b
         return facts
     if parsed.old:
         facts.decoding = "read as Python 2: print statements and the like were taken in their Python 3 form"
-    parsed.roots, parsed.library = roots | {module.partition(".")[0]}, library
+    parsed.roots, parsed.library, parsed.asked = roots | {parsed.own_root}, library, facts.asked
     parsed.is_test = facts.is_test = looks_like_test(parsed)
     facts.imports = [(local, name, parsed.import_lines[local]) for local, name in parsed.imports.items()]
     facts.suppressions = [

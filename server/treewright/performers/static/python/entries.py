@@ -133,7 +133,7 @@ def web_framework(source: Source) -> str:
     """The web framework that a file imports, or empty."""
     for qualified in source.imports.values():
         root = qualified.partition(".")[0]
-        if root in source.roots:
+        if source.in_project(root):
             continue
         if root in WEB_ROOTS or qualified.startswith(("http.server", "rest_framework")):
             return {"rest_framework": "django", "quart": "flask", "starlette": "fastapi"}.get(root, root)

@@ -1,78 +1,63 @@
-"""Proven edits: a recipe's change is offered only when the changed file parses and no longer has the finding."""
+"""Changes that may clear a finding, made by recipes from its place; `proving` tells which of them do."""
 
 import ast
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import replace as changed_copy
+from collections.abc import Iterator
 
-from treewright.performers.static.facts import FileFacts
+from treewright.performers.static.facts import FileFacts, Place
 from treewright.performers.static.finding import Edit, Finding
-from treewright.performers.static.python.analyse import analyse
 from treewright.performers.static.python.fixes import blocks, bounds, calls, rights, statements, values, wraps
 from treewright.performers.static.python.fixes.change import RECIPES, Change, RawEdit, apply, import_edits
-from treewright.performers.static.python.source import FUNCTIONS, Fault, Source, parse
+from treewright.performers.static.python.source import DRIVERS, FUNCTIONS, Fault, Source, parse
 
-Judge = Callable[[dict[str, FileFacts]], list[Finding]]
-"""Turns facts into findings; must not mend."""
 _LOADED = (bounds, calls, statements, wraps, values, blocks, rights)
-_OPEN = frozenset({"CONFIRMED", "MARGINAL"})
-_WORK = 400_000
-"""Lines that proving edits may analyse in one audit beside three times the project; counted in lines, not in seconds, so that
-the same code always gets the same edits."""
 
 
 class Mender:
-    """Finds and proves edits for the findings of one audit.
+    """Finds edits for the findings of one audit.
 
     Args:
-        facts: of every file. texts: of every file. libraries: which files others import.
-        roots: first names of the project's modules. judge: facts to findings.
+        facts: of every file. texts: of every file.
     """
 
-    def __init__(
-        self,
-        facts: dict[str, FileFacts],
-        texts: dict[str, str],
-        libraries: dict[str, bool],
-        roots: frozenset[str],
-        judge: Judge,
-    ) -> None:
-        self.facts, self.texts, self.libraries, self.roots, self.judge = facts, texts, libraries, roots, judge
+    def __init__(self, facts: dict[str, FileFacts], texts: dict[str, str]) -> None:
+        self.facts, self.texts = facts, texts
         self.parsed: dict[str, Source | Fault] = {}
-        self.alone: dict[str, Counter[tuple[str, str]]] = {}
-        self.together: Counter[tuple[str, str]] | None = None
-        self.size = sum(file.lines for file in facts.values())
-        self.work = _WORK + 3 * self.size
-        self.imported = frozenset(
-            name.partition(".")[0] for file in facts.values() for _, name, _ in file.imports
-        )
+        imported = {name.partition(".")[0] for file in facts.values() for _, name, _ in file.imports}
+        self.drivers = frozenset(imported & DRIVERS)
         self.nodes: dict[str, dict[int, list[ast.AST]]] = {}
+        self.given: dict[str, dict[tuple[str, Place], Change]] = {}
 
-    def mend(self, finding: Finding, given: Change | None) -> None:
-        """Give a finding its edits, if some can be proven.
+    def rests_on(self) -> str:
+        """The databases that the project uses: they decide how a statement's values are written."""
+        return " ".join(sorted(self.drivers))
 
-        Args:
-            given: what the check that found it proposes, or None.
-        """
+    def tries(self, finding: Finding) -> Iterator[tuple[str, list[Edit]]]:
+        """Every change that recipes make of a finding, with the text after it; those that do not parse are left out."""
         path = finding.position.path
         source = self._source(path)
         if not isinstance(source, Source) or finding.place is None:
             return
-        for change in self._candidates(source, finding, given):
-            edits = [*change.edits, *import_edits(source, change.imports)]
-            edits = _merged(edits)
+        for change in self._candidates(source, finding, self._given(finding)):
+            edits = _merged([*change.edits, *import_edits(source, change.imports)])
             text = self._applied(path, edits)
-            if text is not None and self._clears(finding, path, text):
-                finding.edits = [_edit(path, source.lines, edit) for edit in edits]
-                finding.edits_verified = True
-                finding.scores = changed_copy(finding.scores, fixability=3)
-                return
+            if text is not None:
+                yield text, [_edit(path, source.lines, edit) for edit in edits]
+
+    def _given(self, finding: Finding) -> Change | None:
+        """What the check that found it proposes."""
+        path = finding.position.path
+        if path not in self.given:
+            self.given[path] = {
+                (match.rule, match.place): Change(list(match.edits), list(match.imports))
+                for match in reversed(self.facts[path].matches)
+            }
+        return self.given[path].get((finding.rule, Place(*finding.place))) if finding.place else None
 
     def _source(self, path: str) -> Source | Fault:
         if path not in self.parsed:
             found = self.parsed[path] = parse(path, self.facts[path].module, self.texts[path])
             if isinstance(found, Source):
-                found.drivers = self.imported
+                found.drivers = self.drivers
         return self.parsed[path]
 
     def _candidates(self, source: Source, finding: Finding, given: Change | None) -> Iterator[Change]:
@@ -119,33 +104,6 @@ class Mender:
         except (SyntaxError, ValueError, IndexError):
             return None
         return text if text != self.texts[path] else None
-
-    def _clears(self, finding: Finding, path: str, text: str) -> bool:
-        """Analyse the changed file again: the finding is gone and no other has come."""
-        self.work -= self.facts[path].lines
-        if self.work < 0:
-            return False
-        new = analyse(path, text, "", self.roots, self.libraries[path])
-        if new.fault:
-            return False
-        key = (finding.rule, finding.symbol)
-        before = self.alone.get(path)
-        if before is None:
-            before = self.alone[path] = _count(self.judge({path: self.facts[path]}))
-        if before[key]:
-            after = _count(self.judge({path: new}))
-        else:  # the way begins in another file
-            if self.together is None:
-                self.together = _count(self.judge(self.facts))
-            before = self.together
-            self.work -= self.size
-            after = _count(self.judge({**self.facts, path: new}))
-        grown = [one for one in after if after[one] > before[one]]
-        return after[key] < before[key] and not grown
-
-
-def _count(findings: list[Finding]) -> Counter[tuple[str, str]]:
-    return Counter((finding.rule, finding.symbol) for finding in findings if finding.verdict in _OPEN)
 
 
 def _merged(edits: list[RawEdit]) -> list[RawEdit]:

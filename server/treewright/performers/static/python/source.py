@@ -10,9 +10,12 @@ from functools import cached_property
 
 from treewright.performers.static.facts import Place
 from treewright.performers.static.python.legacy import modernised
+from treewright.performers.static.python.newer import aged
 from treewright.workspace.decode import split_lines
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DRIVERS = frozenset(["sqlite3", "psycopg", "psycopg2", "pymysql", "MySQLdb", "mysql", "asyncpg", "pymssql"])
+"""First names of the modules that speak to databases; all but `sqlite3` write values as `%s`."""
 
 
 @dataclass(slots=True)
@@ -31,7 +34,7 @@ class Source:
         path: POSIX path from the workspace. module: dotted name. roots: first names of the project's modules.
         library: whether the file belongs to a package that others import (then what callers pass is theirs to check).
         is_test: whether it is a test.
-        imports: local name to qualified name.
+        imports: local name to qualified name. asked: which first names the analysis asked about; see `in_project`.
     """
 
     path: str
@@ -39,13 +42,14 @@ class Source:
     text: str
     tree: ast.Module
     roots: frozenset[str] = frozenset()
+    asked: dict[str, bool] = field(default_factory=dict)
     library: bool = False
     is_test: bool = False
     old: bool = False
     """Whether it was read as Python 2."""
     imports: dict[str, str] = field(default_factory=dict)
     drivers: frozenset[str] = frozenset()
-    """First names of everything the project imports, where they are known; tells the database in use."""
+    """Those of `DRIVERS` that the project imports, where they are known; tells the database in use."""
     import_lines: dict[str, int] = field(default_factory=dict)
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     by_type: dict[type[ast.AST], list[ast.AST]] = field(default_factory=dict)
@@ -65,6 +69,18 @@ class Source:
         except (tokenize.TokenError, SyntaxError):
             pass  # the tree parsed; a tail that only the tokenizer dislikes has no comments we need
         return found
+
+    def in_project(self, root: str) -> bool:
+        """Whether the first name of a module is the project's own; what was asked is kept in `asked`."""
+        own = root in self.roots
+        if root != self.own_root:  # which is in `roots` whatever else the project holds
+            self.asked[root] = own
+        return own
+
+    @cached_property
+    def own_root(self) -> str:
+        """The first name of this module."""
+        return self.module.partition(".")[0]
 
     def place(self, node: ast.AST) -> Place:
         """Where a node stands, columns in characters (ast counts UTF-8 bytes)."""
@@ -147,10 +163,11 @@ def parse(path: str, module: str, text: str) -> Source | Fault:
     tree = _tree(plain)
     old = False
     if isinstance(tree, Fault):
-        again = _tree(modernised(plain))
+        newer = _tree(aged(plain))
+        again = _tree(modernised(plain)) if isinstance(newer, Fault) else newer
         if isinstance(again, Fault):
             return tree
-        tree, old = again, True
+        tree, old = again, again is not newer
     source = Source(path, module, text, tree, old=old)
     try:
         _survey(source)
@@ -195,6 +212,25 @@ def _survey(source: Source) -> None:
         for alias in node.names:
             source.imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
             source.import_lines[alias.asname or alias.name] = node.lineno
+    _familiar(source)
+
+
+_FAMILIAR = frozenset(
+    ["os", "sys", "subprocess", "pickle", "cPickle", "yaml", "hashlib", "random", "re", "sqlite3", "requests", "json", "base64", "urllib", "urllib2", "shutil", "tempfile", "ssl", "socket", "jwt", "marshal", "shelve", "dill", "jsonpickle", "hmac", "secrets", "xml", "lxml", "zipfile", "tarfile", "html", "logging", "importlib", "paramiko", "ftplib", "telnetlib", "smtplib", "ctypes", "threading", "asyncio", "glob", "struct", "time", "datetime", "string", "uuid", "math", "itertools", "functools", "csv", "configparser", "platform", "pathlib", "io", "codecs", "commands", "popen2", "popen", "signal", "getpass", "psycopg2", "pymysql", "MySQLdb", "sqlalchemy", "flask", "markupsafe", "jinja2", "httpx", "aiohttp", "ldap", "ldap3"]
+)
+"""Modules that a name means where the file neither imports nor binds it: a piece of a file that was cut out."""
+
+
+def _familiar(source: Source) -> None:
+    """Take well-known module names that nothing in the file binds for those modules."""
+    names = source.by_type.get(ast.Name, [])
+    loose = {node.id for node in names if isinstance(node, ast.Name)} & _FAMILIAR - set(source.imports)
+    if not loose:
+        return
+    bound = {node.id for node in names if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    bound |= {node.arg for node in source.by_type.get(ast.arg, []) if isinstance(node, ast.arg)}
+    bound |= {node.name for kind in (*FUNCTIONS, ast.ClassDef) for node in source.by_type.get(kind, []) if isinstance(node, kind)}
+    source.imports |= {name: name for name in loose - bound}
 
 
 def _base(package: str, node: ast.ImportFrom) -> str:

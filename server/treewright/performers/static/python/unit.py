@@ -230,7 +230,7 @@ class Unit:
         if not name or name[0] in "~?" or "[]" in name:
             return ""
         plain = name.replace("()", "")
-        return plain if plain.partition(".")[0] in self.source.roots and "." in plain else ""
+        return plain if "." in plain and self.source.in_project(plain.partition(".")[0]) else ""
 
     def define(self, run: FunctionRun, node: ast.FunctionDef | ast.AsyncFunctionDef, env: Env) -> str:
         """Queue a function met while interpreting; gives its qualified name."""

@@ -4,7 +4,7 @@ import ast
 import re
 
 from treewright.performers.static.python.fixes.change import Change, assigned, insert_before, recipe, replace
-from treewright.performers.static.python.source import Source
+from treewright.performers.static.python.source import DRIVERS, Source
 
 
 def text_expression(source: Source, node: ast.expr) -> ast.expr | None:
@@ -243,7 +243,6 @@ _VALUE_PLACE = re.compile(
 
 
 _STATEMENT = re.compile(r"(?i)^\s*(select|insert|update|delete|replace|with)\b")
-_OTHER_DRIVERS = ("psycopg", "psycopg2", "pymysql", "MySQLdb", "mysql", "asyncpg", "pymssql")
 
 
 def _placeholder(source: Source) -> str:
@@ -260,9 +259,8 @@ def _placeholder(source: Source) -> str:
         if any(mark in text for text in statements):
             return mark
     drivers = {name.partition(".")[0] for name in source.imports.values()}
-    if not drivers & {"sqlite3", *_OTHER_DRIVERS}:
-        drivers = set(source.drivers)
-    return "?" if "sqlite3" in drivers and not drivers & set(_OTHER_DRIVERS) else "%s"
+    used = drivers & DRIVERS or source.drivers
+    return "?" if used == {"sqlite3"} else "%s"
 
 
 @recipe("sql-text-built-from-input")

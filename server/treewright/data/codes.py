@@ -1,7 +1,8 @@
 """What each error code means to the surfaces, read from `data/errors/*.toml`.
 
 Each file is an area; each `[code]` table holds `exit` (the command line's exit class, 0 to 130, see
-`ExitClass`), `summary` (one sentence for the reference page) and optionally `jsonrpc` (an integer).
+`ExitClass`), `summary` (one sentence for the reference page), `act` (one that says what to do, which a surface shows
+where the error itself brings no hint) and optionally `jsonrpc` (an integer).
 """
 
 import tomllib
@@ -34,6 +35,7 @@ class CodeMeaning:
     area: str
     exit: ExitClass
     summary: str
+    act: str
     jsonrpc: int
 
 
@@ -50,7 +52,12 @@ def code_meanings() -> dict[str, CodeMeaning]:
             if code in found:
                 raise ValueError(f"error code {code} is defined in {found[code].area} and {path.stem}")
             found[code] = CodeMeaning(
-                code, path.stem, ExitClass(entry["exit"]), entry["summary"], entry.get("jsonrpc", -32000)
+                code=code,
+                area=path.stem,
+                exit=ExitClass(entry["exit"]),
+                summary=entry["summary"],
+                act=entry.get("act", ""),
+                jsonrpc=entry.get("jsonrpc", -32000),
             )
     return found
 

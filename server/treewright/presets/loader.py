@@ -136,6 +136,7 @@ def _build(file: PresetFile) -> Preset:
     """Build the preset of a file that has no errors."""
     data = dict(file.data)
     data["use_when"] = data.pop("use-when", "")
+    data["not_when"] = data.pop("not-when", "")
     data["parts"] = file.parts()
     data["root_schemas"] = data.pop("root_fields", None) or _usual_root_fields(data["root_kind"])
     artifacts = dict(data["output_artifacts"])

@@ -86,6 +86,7 @@ PRESET_SHAPE = MapShape(
     },
     optional={
         "use-when": _TEXT,
+        "not-when": _TEXT,
         "parts": MapShape(optional=dict.fromkeys(_PARTS, _TEXT)),
         "field_rules": MapShape(others=_FIELD_RULE),
         "root_fields": ListShape(

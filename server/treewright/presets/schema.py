@@ -191,6 +191,7 @@ class Preset(Frozen):
         name: equals the base name of its file.
         description: one or two sentences.
         use_when: when to choose it; may be empty.
+        not_when: when something else serves better; may be empty.
         root_kind: what the root is.
         subject_label: the noun for a node: idea, critique, option, finding.
         verdict_enum: role to label, all four, all different.
@@ -213,6 +214,7 @@ class Preset(Frozen):
     name: Text
     description: Text
     use_when: str = ""
+    not_when: str = ""
     root_kind: RootKind
     subject_label: Text
     verdict_enum: dict[Role, Text]

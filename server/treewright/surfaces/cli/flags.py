@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
+from treewright.surfaces.cli.naming import complete_field, complete_model
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = click.Choice(["text", "json", "sarif"])
@@ -39,7 +41,12 @@ def caps(command: Command) -> Command:
             click.option(
                 "--concurrency", type=click.IntRange(min=1, max=64), help="Tasks in flight. Default: 6."
             ),
-            click.option("--model", default="", help="Provider name or specification; `static` for none."),
+            click.option(
+                "--model",
+                default="",
+                shell_complete=complete_model,
+                help="Provider name or specification; `static` for none.",
+            ),
             click.option("--lang", help="Language of the prose: a tag such as zh, or auto. Default: en."),
         ]
     ):
@@ -73,7 +80,9 @@ def exploring(command: Command) -> Command:
             click.option(
                 "--no-questions", is_flag=True, help="Ask nothing; take the glossary step's recommendations."
             ),
-            click.option("--field", default="", help="Field profile, such as security."),
+            click.option(
+                "--field", default="", shell_complete=complete_field, help="Field profile, such as security."
+            ),
             click.option(
                 "--seed-from",
                 "--from-prior",

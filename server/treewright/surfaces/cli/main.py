@@ -1,5 +1,6 @@
 """`treewright`: the group of commands, and how errors and interruptions leave it."""
 
+import difflib
 import importlib
 import io
 import os
@@ -10,8 +11,9 @@ from typing import Any
 import click
 
 from treewright import __version__
-from treewright.data.codes import ExitClass, exit_class
+from treewright.data.codes import ExitClass, code_meanings, exit_class
 from treewright.errors import TreewrightError
+from treewright.surfaces.cli.naming import RUN_HELP
 from treewright.surfaces.cli.saying import prepare_streams, say
 from treewright.tree.visible import writable_as_text
 
@@ -39,8 +41,27 @@ COMMANDS = {
     "models": "models:models",
     "doctor": "doctor:doctor",
     "lsp": "lsp:lsp",
+    "completion": "completion:completion",
+    "skills": "skills:skills",
 }
 """Command to `module:object` in `treewright.surfaces.cli.commands`."""
+
+SECTIONS = {
+    "Grow": ("audit", "brainstorm", "attack", "design", "tree", "chain", "search", "deliberate"),
+    "Runs": ("runs", "show", "report", "resume", "stop", "recover"),
+    "Findings": ("accept", "dismiss", "reopen"),
+    "Set up": ("doctor", "models", "validate", "cap", "completion"),
+    "Editors and agents": ("lsp", "mcp", "skills"),
+}
+"""The commands as `treewright --help` groups them."""
+
+_EPILOG = """\b
+First steps:
+  treewright audit PATH            findings in a file or folder; no model, no network
+  treewright show last             what was found; show last D1 shows one whole
+  treewright doctor                what is here, what is missing, and how to mend it
+  treewright COMMAND --help        the options of a command
+"""
 
 
 class LazyGroup(click.Group):
@@ -59,13 +80,37 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(loaded, name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the nearest one."""
+        name = args[0]
+        if not ctx.resilient_parsing and name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            meant = f" Did you mean {near[0]}?" if near else " treewright --help lists them."
+            raise click.UsageError(f"There is no command {name!r}.{meant}", ctx)
+        return super().resolve_command(ctx, args)
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups."""
+        width = max(len(name) for name in COMMANDS)
+        for title, names in SECTIONS.items():
+            with formatter.section(title):
+                rows = []
+                for name in names:
+                    command = self.get_command(ctx, name)
+                    assert command is not None
+                    room = formatter.width - width - 6
+                    rows.append((name.ljust(width), command.get_short_help_str(room)))
+                formatter.write_dl(rows)
+
+
+@click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="treewright")
 @click.option("--debug", is_flag=True, help="Show a traceback when something goes wrong.")
 @click.pass_context
 def cli(ctx: click.Context, debug: bool) -> None:
-    """Grow trees of thought you can check: brainstorm, attack, design, audit."""
+    """Grow trees of thought you can check: audit code without a model; brainstorm, attack a text, design with one."""
     ctx.obj = {"debug": debug}
 
 
@@ -85,6 +130,12 @@ def run(arguments: list[str] | None = None) -> None:
         text = io.StringIO()
         fault.show(text)
         say(text.getvalue(), err=True, nl=False)
+        if (
+            isinstance(fault, click.MissingParameter)
+            and fault.param is not None
+            and fault.param.name == "run"
+        ):
+            say(RUN_HELP, err=True)
         code = ExitClass.USAGE
     except (click.Abort, KeyboardInterrupt):
         say("Interrupted.", err=True)
@@ -116,5 +167,6 @@ def _check_text(args: list[str]) -> None:
 def told(fault: TreewrightError) -> None:
     """Print an error as one line, and what to do about it as another."""
     say(f"treewright: {' '.join(fault.message.split())}", err=True)
-    if fault.hint:
-        say(f"  {fault.hint}", err=True)
+    meaning = code_meanings().get(fault.code)
+    if act := fault.hint or (meaning.act if meaning else ""):
+        say(f"  {act}", err=True)

@@ -11,7 +11,7 @@ def run(arguments: Sequence[str]) -> int:
     Args:
         arguments: what stands behind `treewright lsp` on the command line.
     """
-    chosen = _parser().parse_args(list(arguments))
+    chosen = parser().parse_args(list(arguments))
     if chosen.tcp:
         return _serve_tcp(chosen.tcp, chosen.client_process_id)
     from treewright.surfaces.lsp.wire import take_wire
@@ -29,22 +29,23 @@ def _serve_tcp(address: str, parent: int) -> int:
     return serve_socket(host or "127.0.0.1", int(port), parent)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    found = argparse.ArgumentParser(
         prog="treewright lsp",
         description="Serve an editor over the language server protocol, on stdin and stdout.",
     )
-    parser.add_argument(
+    found.add_argument(
         "--stdio", action="store_true", help="Accepted and needless: stdin and stdout are the default."
     )
-    parser.add_argument(
+    found.add_argument(
         "--tcp",
         metavar="[HOST:]PORT",
         default=None,
         type=_address,
         help="Listen on a local port for one client instead, for debugging; port 0 takes any.",
     )
-    parser.add_argument(
+    found.add_argument(
         "--clientProcessId",
         dest="client_process_id",
         type=int,
@@ -52,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PID",
         help="The editor's process; the server ends when it does.",
     )
-    return parser
+    return found
 
 
 def _address(text: str) -> str:

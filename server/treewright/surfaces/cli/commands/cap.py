@@ -32,7 +32,7 @@ def _answered(action: str, run: str | None, act: Callable[[], CapAnswer]) -> int
     return answer.exit
 
 
-@click.group()
+@click.group(short_help="Reserve before you spend, settle after.")
 def cap() -> None:
     """Reserve before you spend, settle after; the cap cannot be passed."""
 

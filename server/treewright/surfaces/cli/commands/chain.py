@@ -17,15 +17,17 @@ from treewright.data.codes import ExitClass
 from treewright.explore.chaining import DEFAULT_STAGES, DEFAULT_TOP_K
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import STATUS_EXIT, announce
+from treewright.surfaces.cli.naming import complete_preset
 from treewright.surfaces.cli.saying import go_on, say
 
 
-@click.command()
+@click.command(short_help="Run presets one after another, each on the best before.")
 @click.argument("root", nargs=-1)
 @click.option(
     "--stages",
     default=",".join(DEFAULT_STAGES),
     show_default=True,
+    shell_complete=complete_preset,
     help="Presets in order, separated by commas.",
 )
 @click.option(

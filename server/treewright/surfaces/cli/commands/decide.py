@@ -4,6 +4,7 @@ import click
 
 from treewright.app.decide import Chosen, decide
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.naming import run_argument
 from treewright.surfaces.cli.saying import say
 
 
@@ -15,7 +16,7 @@ def _decide(run: str, node: str, verdict: Chosen, reason: str) -> None:
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.argument("node")
 @click.option("--reason", required=True, help="Why the risk is taken; kept with the decision.")
 def accept(run: str, node: str, reason: str) -> None:
@@ -24,7 +25,7 @@ def accept(run: str, node: str, reason: str) -> None:
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.argument("node")
 @click.option("--reason", required=True, help="Why it is no finding; kept with the decision.")
 def dismiss(run: str, node: str, reason: str) -> None:
@@ -33,7 +34,7 @@ def dismiss(run: str, node: str, reason: str) -> None:
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.argument("node")
 @click.option("--reason", default="", help="Why it counts again.")
 def reopen(run: str, node: str, reason: str) -> None:

@@ -18,7 +18,7 @@ from treewright.surfaces.cli.saying import say
 _PLACE = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(short_help="Take one hard question through stages.")
 @click.argument("question", required=False, default="")
 @click.option("--mode", type=click.Choice(["serial", "subagent"]), help="One voice, or rival specialists.")
 @click.option(

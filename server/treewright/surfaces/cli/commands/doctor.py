@@ -12,7 +12,7 @@ from treewright.surfaces.cli.saying import say
 _MARKS = {"good": "ok", "missing": "MISSING", "optional": "optional"}
 
 
-@click.command()
+@click.command(short_help="Say what is missing here, and how to mend it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def doctor(form: str) -> int:
     """Look at Python, settings, store, git, ruff, kernels and models; exit 1 when something is missing."""

@@ -11,6 +11,7 @@ from treewright.app.treewright import Treewright
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.asking import terminal_ask
 from treewright.surfaces.cli.drive import announce, drive
+from treewright.surfaces.cli.naming import complete_preset
 
 
 def _start(
@@ -46,7 +47,7 @@ def _start(
     return code
 
 
-@click.command()
+@click.command(short_help="Audit a file or folder of code; no model, no network.")
 @click.argument("path", default=".", type=click.Path())
 @click.option(
     "--fail-on",
@@ -74,7 +75,7 @@ def audit(path: str, form: str, quiet: bool, fail_on: tuple[str, ...], **given: 
     return _start("code-audit", path, form, quiet=quiet, fail_on=fail_on, **given)
 
 
-@click.command()
+@click.command(short_help="Grow ideas on a topic.")
 @click.argument("topic", nargs=-1)
 @click.option(
     "--mode", type=click.Choice(["research", "problem"]), default=None, help="Default: by the topic."
@@ -85,7 +86,7 @@ def brainstorm(topic: tuple[str, ...], form: str, quiet: bool, mode: str | None,
     return _start("brainstorm", " ".join(topic), form, quiet=quiet, mode=mode or "", **given)
 
 
-@click.command()
+@click.command(short_help="Grow critiques of a document: claims, method, evidence.")
 @click.argument("file", type=click.Path())
 @click.option("--focus", default="", help="A section, claim or equation to narrow it to.")
 @flags.exploring
@@ -94,7 +95,7 @@ def attack(file: str, form: str, quiet: bool, **given: Any) -> int:
     return _start("attack", file, form, quiet=quiet, **given)
 
 
-@click.command()
+@click.command(short_help="Grow design options for a prompt or a file.")
 @click.argument("prompt", nargs=-1, required=True)
 @flags.exploring
 def design(prompt: tuple[str, ...], form: str, quiet: bool, **given: Any) -> int:
@@ -104,7 +105,12 @@ def design(prompt: tuple[str, ...], form: str, quiet: bool, **given: Any) -> int
 
 @click.command()
 @click.argument("root")
-@click.option("--preset", required=True, help="A shipped preset, one of yours, or a path.")
+@click.option(
+    "--preset",
+    required=True,
+    shell_complete=complete_preset,
+    help="A shipped preset, one of yours, or a path.",
+)
 @click.option("--mode", default="", help="The preset's mode, where it has several.")
 @click.option("--focus", default="", help="Narrows an artifact.")
 @flags.exploring

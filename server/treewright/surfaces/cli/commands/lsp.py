@@ -4,7 +4,8 @@ import click
 
 
 @click.command(
-    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+    short_help="Serve an editor over the language server protocol.",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def lsp(arguments: tuple[str, ...]) -> int:

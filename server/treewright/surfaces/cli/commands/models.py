@@ -11,7 +11,7 @@ from treewright.app.treewright import Treewright
 from treewright.surfaces.cli.saying import say
 
 
-@click.command()
+@click.command(short_help="Show which language models answer, with what.")
 @click.option("--probe", is_flag=True, help="Ask each free one for a short answer.")
 @click.option(
     "--download", default="", metavar="hub:OWNER/REPOSITORY/FILE", help="Download a GGUF model after asking."

@@ -5,11 +5,12 @@ from typing import Any
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.naming import run_argument
 from treewright.surfaces.cli.saying import say
 
 
-@click.command()
-@click.argument("run")
+@click.command(short_help="Repair a damaged journal; the original is kept.")
+@run_argument
 def recover(run: str) -> None:
     """Repair a run's damaged journal; the original is kept beside it."""
     for line in _said(Treewright("cli").recover(run)):

@@ -7,11 +7,12 @@ import click
 from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli.flags import FORMATS
+from treewright.surfaces.cli.naming import run_argument
 from treewright.surfaces.cli.saying import say, warn_of_damage
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.option("--format", "form", type=FORMATS, default="text", show_default=True)
 def report(run: str, form: str) -> None:
     """Print a run's report; it need not have ended."""

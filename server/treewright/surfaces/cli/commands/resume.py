@@ -10,10 +10,11 @@ from treewright.app.treewright import Treewright
 from treewright.errors import RunError
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce, drive
+from treewright.surfaces.cli.naming import run_argument
 
 
-@click.command()
-@click.argument("run")
+@click.command(short_help="Go on with a run that was stopped, capped or cut off.")
+@run_argument
 @flags.output
 @flags.caps
 @click.option(
@@ -29,10 +30,7 @@ from treewright.surfaces.cli.drive import announce, drive
     help="Of a code-branch search: seconds from now on.",
 )
 def resume(run: str, form: str, quiet: bool, **given: Any) -> int:
-    """Go on with a run that was stopped, paused, capped or cut off; flags may raise its caps.
-
-    RUN is an id, the beginning of one, a folder, or `last`.
-    """
+    """Go on with a run that was stopped, paused, capped or cut off; flags may raise its caps."""
     app = Treewright("cli")
     kind = app.kind(run)
     if kind == "search":

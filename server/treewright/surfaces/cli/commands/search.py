@@ -53,7 +53,7 @@ def spread(args: Sequence[str]) -> list[str]:
     return found
 
 
-@click.command(cls=SeveralValues)
+@click.command(short_help="Search for a program that passes every check.", cls=SeveralValues)
 @click.argument("target", metavar="FILE[:FUNCTION]", required=False, default="")
 @click.option(
     "--checks",

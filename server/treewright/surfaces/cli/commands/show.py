@@ -6,11 +6,12 @@ import click
 
 from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli.naming import run_argument
 from treewright.surfaces.cli.saying import say, warn_of_damage
 
 
 @click.command()
-@click.argument("run")
+@run_argument
 @click.argument("node", required=False)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def show(run: str, node: str | None, form: str) -> None:

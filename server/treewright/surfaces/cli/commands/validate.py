@@ -9,7 +9,7 @@ from treewright.presets.validator import as_json
 from treewright.surfaces.cli.saying import say
 
 
-@click.command()
+@click.command(short_help="Check presets, profiles, lenses and framings.")
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def validate(paths: tuple[str, ...], form: str) -> int:

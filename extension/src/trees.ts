@@ -254,7 +254,7 @@ export class Trees implements vscode.TreeDataProvider<Element>, vscode.Disposabl
 
 function runItem(row: RunRow): vscode.TreeItem {
   const grown = row.kind === 'exploration';
-  const item = new vscode.TreeItem(row.title || row.id, grown ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None);
+  const item = new vscode.TreeItem(row.title || row.id, row.kind !== 'chain' ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None);
   const status = statusName(row);
   item.id = row.id;
   item.iconPath = runIcon(row);
@@ -270,6 +270,7 @@ function runItem(row: RunRow): vscode.TreeItem {
 function nodeItem(element: NodeElement): vscode.TreeItem {
   const { line } = element;
   const folds = line.children > 0 ? vscode.TreeItemCollapsibleState.Collapsed : vscode.TreeItemCollapsibleState.None;
+  if (!line.framing) return pointItem(element, folds);
   const score = line.total < 0 ? '' : String(line.total);
   const item = new vscode.TreeItem([line.id, score].filter(Boolean).join(' · '), folds);
   item.id = element.id;
@@ -282,6 +283,19 @@ function nodeItem(element: NodeElement): vscode.TreeItem {
   const spoken = [line.id, line.label, score && vscode.l10n.t('score {0}', score), vscode.l10n.t('framing {0}', line.framing), line.statement];
   item.accessibilityInformation = { label: spoken.filter(Boolean).join(', ') };
   item.command = { command: 'treewright.openNode', title: vscode.l10n.t('Open'), arguments: [{ run: element.run, node: line.id }] };
+  return item;
+}
+
+/** A branch of a search, or a stage, thought or round of a session. */
+function pointItem({ id, run, line }: NodeElement, folds: vscode.TreeItemCollapsibleState): vscode.TreeItem {
+  const item = new vscode.TreeItem(line.statement || line.id, folds);
+  item.id = id;
+  item.iconPath = stateIcon(line.state);
+  item.description = line.label;
+  item.contextValue = 'point';
+  item.tooltip = new vscode.MarkdownString().appendText([line.id, line.statement, line.label].filter(Boolean).join('\n\n'));
+  item.accessibilityInformation = { label: [line.id, line.statement, line.label].filter(Boolean).join(', ') };
+  item.command = { command: 'treewright.openNode', title: vscode.l10n.t('Open'), arguments: [{ run, node: line.id }] };
   return item;
 }
 

@@ -18,7 +18,17 @@ from tests.contract.mcp.thinking import filled
 
 WITHIN_S = 1.0
 """Each sees what another did within a second (contract: surfaces, 5)."""
-FLAW = "def f(x):\n    return eval(x)\n"
+FLAW = """import os
+from flask import Flask, request
+
+app = Flask(__name__)
+
+
+@app.route("/run")
+def run():
+    os.system("ls " + request.args["p"])
+    return "done"
+"""
 
 
 class Editor:
@@ -84,7 +94,7 @@ async def test_editor_terminal_and_agent_see_each_others_changes_within_a_second
         seen["terminal's audit, agent's list"] = time.monotonic() - begun
         assert [row["run"] for row in listed["runs"]] == [audit]
         # The terminal dismisses the finding: the editor takes the mark away.
-        rows = (await call(agent, "tree_children", run=audit, states="advances"))["nodes"]
+        rows = (await call(agent, "tree_children", run=audit, states="advances"))["rows"]
         _, ended = await in_terminal(
             "dismiss", audit, rows[0]["id"], "--reason", "it is a test", cwd=tmp_path
         )

@@ -14,6 +14,7 @@ test('an audit of the workspace shows its progress and fills the tree', requirem
   await bench.shot('welcome');
   await bench.run('Treewright: Audit Workspace');
   await bench.toast(/auditing/).waitFor();
+  await bench.shot('audit-progress');
   const tree = bench.tree('Trees');
   await bench.expand(bench.row(tree, 'code-audit'));
   await bench.row(tree, /^[A-L]\d+ · \d+/).waitFor();

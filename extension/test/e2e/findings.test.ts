@@ -72,6 +72,7 @@ test('an edit above moves them, undoing it moves them back', requirement('extens
   await bench.page.keyboard.press('Home');
   await bench.page.keyboard.press('Enter');
   await until(first.map(line => line + 1));
+  await bench.shot('moved');
   await bench.page.keyboard.press('Control+Z');
   await until(first);
 });
@@ -96,6 +97,7 @@ test('when its code is deleted it goes, and comes back with it', requirement('ex
   await bench.goTo(line);
   await bench.page.keyboard.press('Control+Shift+K');
   await until(first.filter(each => each !== line));
+  await bench.shot('gone');
   await bench.page.keyboard.press('Control+Z');
   await until(first);
 });
@@ -105,7 +107,7 @@ test('the proposed fix is applied as an edit', requirement('extension:fixes:appl
   const first = await marked();
   const line = lineOf(APP, 'yaml.load(');
   await bench.goTo(line, 18);
-  await bench.quickFix(/^Fix:/);
+  await bench.quickFix(/^Fix:/, 'quick-fixes');
   await eventually(async () => !(await bench.text(editor)).includes('Loader=yaml.Loader)'), 'the text to change');
   await until(first.filter(each => each !== line));
   await bench.shot('fixed');
@@ -164,6 +166,8 @@ test('a risk is accepted with a reason, and the decision can be undone', require
   await bench.quickInput().getByText('Why is this risk accepted?').waitFor();
   await bench.fill('only reachable from the office');
   await until(first.filter(each => each !== line));
+  await bench.toast(/do not report|Recorded/).waitFor();
+  await bench.shot('accepted');
   await bench.toast(/do not report|Recorded/).getByRole('button', { name: 'Undo' }).click();
   await until(first);
   await bench.closeToasts();
@@ -182,6 +186,7 @@ test('a false alarm is dismissed for this and later audits', requirement('extens
   await bench.run('Treewright: Audit this File');
   await bench.toast(/CONFIRMED/).waitFor({ timeout: within(60_000) });
   await until(rest);
+  await bench.shot('dismissed');
   const kept = fs.readdirSync(path.join(server.home, 'decisions'));
   assert.equal(kept.filter(name => name.endsWith('.jsonl')).length, 1);
   await bench.closeToasts();
@@ -194,4 +199,5 @@ test('a finding is explored deeper in a new run', requirement('extension:fixes:d
   const before = await runs.count();
   await bench.quickFix(/Explore deeper/);
   await eventually(async () => (await runs.count()) > before, 'another run');
+  await bench.shot('deeper');
 });

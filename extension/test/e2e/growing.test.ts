@@ -24,6 +24,7 @@ test('an audit is cancelled from its progress and keeps what it has', requiremen
   await toast.getByRole('button', { name: 'Cancel' }).click();
   await toast.waitFor({ state: 'detached', timeout: within(30_000) });
   await bench.row(bench.tree('Trees'), 'stopped').waitFor({ timeout: within(30_000) });
+  await bench.shot('cancelled');
   await bench.closeToasts();
 });
 

@@ -53,5 +53,7 @@ test('the search is listed with the runs and opens as a document', requirement('
   const document = bench.editor('/report.md');
   await document.waitFor();
   await eventually(async () => (await bench.text(document)).includes('largest'), 'the report');
+  await bench.expand(bench.row(bench.tree('Trees'), 'verified'));
+  await bench.row(bench.tree('Trees'), /chosen/).waitFor();
   await bench.shot('search-report');
 });

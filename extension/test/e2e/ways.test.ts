@@ -58,6 +58,14 @@ test('in Simplified Chinese the views, the commands and the welcome speak Chines
     await bench.quickInput().locator('input.input').fill('>Treewright: 审计');
     await bench.quickInput().locator('.monaco-list-row', { hasText: '审计工作区' }).first().waitFor();
     await bench.shot('chinese');
+    await bench.page.keyboard.press('Escape');
+    const editor = await bench.openFile('catalogue.py');
+    await eventually(async () => (await bench.underlined(editor, 'error')).length > 0, 'findings');
+    const [line = 1] = await bench.underlined(editor, 'error');
+    await bench.goTo(line, 8);
+    await bench.page.keyboard.press('Control+Period');
+    await bench.page.locator('.action-widget .monaco-list-row.action', { hasText: '打开发现' }).first().waitFor();
+    await bench.shot('chinese-quick-fixes');
   } catch (error) {
     await bench.shot('failed-ways-chinese');
     throw error;

@@ -51,6 +51,20 @@ class Look(Protocol):
         ...
 
 
+def look_at_other(context: Context, reference: str) -> "SearchLook | SessionLook | None":
+    """Open a search or a session to look at; None for an exploration or a chain, which is not opened.
+
+    Raises:
+        RunError: it cannot be found, or was cut off before it began.
+        StoreError: it cannot be read.
+    """
+    found = find_run(context, reference)
+    if found.folder.is_file():
+        name = found.entry.id if found.entry else found.folder.stem
+        return SessionLook(found.folder, context.configuration().root.locks / f"{name}.lock")
+    return SearchLook(found.folder) if is_search(found.folder) else None
+
+
 def look_at(context: Context, reference: str) -> Look:
     """Open a run or session to look at.
 
@@ -62,14 +76,8 @@ def look_at(context: Context, reference: str) -> Look:
         RunError: it cannot be found, or was cut off before it began.
         StoreError: it cannot be read.
     """
-    found = find_run(context, reference)
-    folder = found.folder
-    if folder.is_file():
-        name = found.entry.id if found.entry else folder.stem
-        return SessionLook(folder, context.configuration().root.locks / f"{name}.lock")
-    if is_search(folder):
-        return SearchLook(folder)
-    return RunView(context, str(folder))
+    other = look_at_other(context, reference)
+    return other if other is not None else RunView(context, str(find_run(context, reference).folder))
 
 
 def kind_of(context: Context, reference: str) -> str:
@@ -101,7 +109,7 @@ class SearchLook:
         self._logged = read_search(folder)
         if not self._logged.run:
             raise RunError("run_empty", "This search was cut off before it began.", "Start it again.")
-        self._state = self._logged.state()
+        self.state = self._logged.state()
         self.found = best_so_far(self._logged.events, self._logged.seconds)
 
     def summary(self) -> dict[str, Any]:
@@ -137,22 +145,22 @@ class SearchLook:
         """Return a branch as a Markdown document."""
         from treewright.app.search_outputs import branch_markdown
 
-        return branch_markdown(self._state, self._branch(node))
+        return branch_markdown(self.state, self._branch(node))
 
     def report(self) -> str:
         """Return the report as it stands now."""
         from treewright.app.search_outputs import search_markdown
 
-        return search_markdown(self.found, self._state)
+        return search_markdown(self.found, self.state)
 
     def sarif(self) -> str:
         """Refuse: a search has no findings."""
         raise _not_code("A search")
 
     def _branch(self, node: str) -> Any:
-        branch = self._state.branches.get(node)
+        branch = self.state.branches.get(node)
         if branch is None:
-            raise _no_node(node, ", ".join(self._state.branches))
+            raise _no_node(node, ", ".join(self.state.branches))
         return branch
 
 
@@ -180,7 +188,7 @@ class SessionLook:
 
         self.path = path
         self.session = decode(Document(path, lock=lock).load(whole).value)
-        self._tree = session_as_tree(self.session)
+        self.tree = session_as_tree(self.session)
 
     def summary(self) -> dict[str, Any]:
         """Return the session's figures."""
@@ -201,7 +209,7 @@ class SessionLook:
     def outline(self) -> str:
         """Return session, stages, thoughts and rounds as an outline."""
         lines = []
-        for depth, node in _with_depth(self._tree, 0):
+        for depth, node in _with_depth(self.tree, 0):
             score = "" if node.score is None else f"  {node.score:.2f}"
             name = (
                 ""
@@ -235,8 +243,9 @@ class SessionLook:
         raise _not_code("A deliberation")
 
     def _node(self, node: str) -> Any:
-        for found in self._tree.walk():
-            if node in (found.id, found.id.removeprefix(f"{self.session.id}/")):
+        for found in self.tree.walk():
+            own = found.id.removeprefix(f"{self.session.id}/")
+            if node in (found.id, own, own.replace("/", ".")):  # an address has no room for more slashes
                 return found
         raise _no_node(node, "")
 

@@ -161,7 +161,7 @@ export class Workbench {
   }
 
   /** Chooses an action of the quick-fix menu at the cursor. */
-  async quickFix(title: string | RegExp): Promise<void> {
+  async quickFix(title: string | RegExp, shot = ''): Promise<void> {
     const row = this.page.locator('.action-widget .monaco-list-row.action', { hasText: title }).first();
     for (let tries = 0; ; tries += 1) {
       await this.page.keyboard.press('Control+Period');
@@ -173,6 +173,7 @@ export class Workbench {
         await this.page.keyboard.press('Escape');
       }
     }
+    if (shot) await this.shot(shot);
     await row.hover({ force: true }); // an invisible block lies over the menu until the pointer moves
     await row.click();
     await row.waitFor({ state: 'detached' });

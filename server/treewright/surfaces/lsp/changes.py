@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_READ_WHOLE = ("search", "deliberation")
+"""Kinds whose rows are read anew each time, so that nobody knows which of them changed."""
 LOOK_S = 0.3
 """How often it is looked for what other processes did; each must see the other within a second (surfaces, 5)."""
 BETWEEN_S = 0.1
@@ -78,7 +80,8 @@ class Changes:
         assert self._follower is not None
         poked, self._poked = self._poked, set()
         found = {change.run: change for change in await asyncio.to_thread(self._follower.look)}
-        if self._decisions and await asyncio.to_thread(self._decisions.changed):
+        decisions = self._decisions
+        if decisions is not None and await asyncio.to_thread(decisions.changed):
             self._session.room.board.reload()
         told = []
         for run in {*found, *poked}:
@@ -99,7 +102,7 @@ class Changes:
             run=run,
             row=row,
             nodes=sorted(grown.nodes) if grown else [],
-            many=grown.many if grown else False,
+            many=grown.many if grown else entry is not None and entry.kind in _READ_WHOLE,
             revision=grown.revision if grown else 0,
             in_flight=jobs.in_flight(run),
         )

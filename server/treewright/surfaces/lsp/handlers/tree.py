@@ -4,7 +4,9 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from treewright.app.rows import NodeFilter
+from treewright.app.looking import look_at_other
+from treewright.app.other_rows import other_page
+from treewright.app.rows import NodeFilter, Page
 from treewright.app.runs import RunView
 from treewright.explore.reports.markdown import field_text, node_markdown, one_line
 from treewright.explore.reports.record import NodeRecord, node_record
@@ -29,21 +31,37 @@ from treewright.tree.run import Role
 
 async def children(session: Session, request: ChildrenRequest) -> ChildrenResult:
     """Return a page of a node's children, or of all nodes that match."""
-    view = await session.room.views.get(request.run)
     wanted = NodeFilter(
         states=frozenset(request.filter.states),
         framings=frozenset(request.filter.framings),
         text=request.filter.text,
     )
+    if not session.room.views.has(request.run):
+        other = await asyncio.to_thread(_other_page, session, request, wanted)
+        if other is not None:
+            return _children(request.run, request.node, other)
+    view = await session.room.views.get(request.run)
     if request.flat:
         page = await asyncio.to_thread(view.matching, wanted, request.sort, request.offset, request.limit)
     else:
         page = await asyncio.to_thread(
             view.children, request.node, wanted, request.sort, request.offset, request.limit
         )
+    return _children(view.run, request.node, page)
+
+
+def _other_page(session: Session, request: ChildrenRequest, wanted: NodeFilter) -> Page | None:
+    """Return a page of a search or a session; None for an exploration."""
+    look = look_at_other(session.app.context, session.room.jobs.folder(request.run) or request.run)
+    if look is None:
+        return None
+    return other_page(look, request.node, wanted, request.offset, request.limit, flat=request.flat)
+
+
+def _children(run: str, node: str, page: Page) -> ChildrenResult:
     return ChildrenResult(
-        run=view.run,
-        node=request.node,
+        run=run,
+        node=node,
         rows=[node_line(row) for row in page.rows],
         total=page.total,
         offset=page.offset,

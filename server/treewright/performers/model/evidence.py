@@ -45,11 +45,13 @@ class Excerpt:
         documents: by path, whole.
         spans: what is shown, in order, without overlaps.
         single: whether labels leave the path out, since there is one file only.
+        favoured: path and line of the only places that may be chosen, where something else found them; empty for all.
     """
 
     documents: dict[str, Document]
     spans: list[Span] = field(default_factory=list)
     single: bool = False
+    favoured: frozenset[tuple[str, int]] = frozenset()
 
     @property
     def empty(self) -> bool:
@@ -72,13 +74,34 @@ class Excerpt:
 
     def labels(self, most: int) -> list[str]:
         """Return the lines that can be chosen, blank ones, brackets and headings left out, evenly thinned to `most`."""
-        found = [
-            self._label(span.path, number)
+        places = [
+            (span.path, number)
             for span in self.spans
             for number in range(span.start, span.end + 1)
             if _says_something(span.path, self.documents[span.path].lines[number - 1])
         ]
-        found = list(dict.fromkeys(found))
+        chosen = [place for place in places if place in self.favoured] or places
+        return self._thinned(chosen, most)
+
+    def answers(self, but: Iterable[Citation], most: int) -> list[str]:
+        """Return the lines that may answer an objection to some places: of code those that can guard, of a text all others.
+
+        Args:
+            but: the places that are objected to.
+            most: how many at most.
+        """
+        taken = {(place.path, number) for place in but for number in range(place.start, place.end + 1)}
+        found = [
+            (span.path, number)
+            for span in self.spans
+            for number in range(span.start, span.end + 1)
+            if (span.path, number) not in taken
+            and _answers(span.path, self.documents[span.path].lines[number - 1])
+        ]
+        return self._thinned(found, most)
+
+    def _thinned(self, places: Sequence[tuple[str, int]], most: int) -> list[str]:
+        found = list(dict.fromkeys(self._label(path, number) for path, number in places))
         if len(found) <= most:
             return found
         step = len(found) / most
@@ -164,10 +187,29 @@ class Excerpt:
         return next(iter(paths)) if len(paths) == 1 else ""
 
 
+_PROSE = (".md", ".markdown", ".txt", ".rst", ".adoc", ".tex")
+_BESIDE_CODE = re.compile(
+    r"^\s*(?:import\s|from\s+\S+\s+import\b|[rubf]*(?:\"\"\"|\'\'\')|#|//|\*|/\*|@|(?:else|try|finally):?\s*\{?\s*$)"
+)
+_GUARD = re.compile(
+    r"\b(?:if|elif|unless|assert|raise|throw|except|catch|with|lock|match|switch)\b|\?\?|isinstance|valid|check|escape|quot|sanit"
+    r"|secure|resolve|relative_to|normal|strip|limit|timeout|max|min",
+    re.IGNORECASE,
+)
+
+
 def _says_something(path: str, line: str) -> bool:
-    """Tell whether a line can be evidence: it has a word, and is no heading of a Markdown text."""
-    heading = path.endswith((".md", ".markdown")) and line.lstrip().startswith("#")
-    return bool(re.search(r"\w", line)) and not heading
+    """Tell whether a line can be evidence: it has a word, and is no heading of a text, and no import or comment of code."""
+    if not re.search(r"\w", line):
+        return False
+    if path.endswith(_PROSE):
+        return not line.lstrip().startswith("#")
+    return not _BESIDE_CODE.match(line)
+
+
+def _answers(path: str, line: str) -> bool:
+    """Tell whether a line can answer an objection: of code only one that can guard does."""
+    return _says_something(path, line) and (path.endswith(_PROSE) or bool(_GUARD.search(line)))
 
 
 def _number(value: object) -> int:

@@ -1,6 +1,5 @@
 """From answers that fit their shape to results of the engine."""
 
-import ast
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from treewright.explore.tasks import (
     ProposeResult,
     SummariseResult,
 )
+from treewright.parsing import parse_program
 from treewright.performers.model import small
 from treewright.performers.model.evidence import Excerpt
 from treewright.performers.model.shapes import cited_fields, supports_name, verbatim
@@ -240,7 +240,7 @@ def _parses(path: Path, text: str) -> bool:
     if path.suffix != ".py":
         return True
     try:
-        ast.parse(text)
+        parse_program(text)
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True

@@ -14,11 +14,11 @@ from treewright.explore.tasks import Brief, TaskKind
 from treewright.performers.model.evidence import Excerpt
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
 
-TEXT_MOST = 240
+TEXT_MOST = 400
 """Characters of a text in a close answer; grammars with longer bounds are slow to build."""
-ITEM_MOST = 150
-STATEMENT_MOST = 220
-LISTED_MOST = 90
+ITEM_MOST = 240
+STATEMENT_MOST = 300
+LISTED_MOST = 160
 CHOICES_MOST = 40
 """Lines that a close answer may choose among."""
 FIELDS_PER_PART = 5
@@ -265,7 +265,8 @@ def judge_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
     shape: dict[str, Schema] = {}
     if preset.gate("defense_shown") and not excerpt.empty:
         if style.close:
-            shape["answered_by"] = {"enum": ["NONE", *excerpt.labels(CHOICES_MOST)]}
+            places = brief.proposal.citations if brief.proposal else []
+            shape["answered_by"] = {"enum": ["NONE", *excerpt.answers(places, CHOICES_MOST)]}
         else:
             shape["defense_shown"] = {"type": "boolean"}
     score = {"type": "integer", "minimum": 0, "maximum": DIM_MAXIMUM}

@@ -60,7 +60,7 @@ def propose_task(brief: Brief, *, citing: bool) -> str:
     listed = [small("position")] if citing and preset.parts.position else []
     if need.listed and not again:
         listed.insert(0, small("listed", what=need.listed_as, count=need.listed))
-    shown = small_text(preset.name, "shown", framing.letter)
+    opening = small_text(preset.name, "openings", framing.letter)
     label = preset.subject_label
     subject = brief.lineage[-1].statement if brief.lineage else brief.root.statement if brief.root else ""
     return small(
@@ -72,7 +72,7 @@ def propose_task(brief: Brief, *, citing: bool) -> str:
         subject=subject[:_SUBJECT_SHOWN],
         framing=question(brief),
         listed="\n".join(listed),
-        shown=small("shown", text=shown) if shown else "",
+        opening=small("opening", words=opening) if opening and not again else "",
         evidence=small_text(preset.name, "evidence") or "one sentence, the fact of the subject it rests on",
         statement=small_text(preset.name, "statement") or preset.rule(preset.parts.subject).about,
         defense=small_text(preset.name, "defense") or "the strongest thing that speaks against it",

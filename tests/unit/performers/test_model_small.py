@@ -1,0 +1,109 @@
+"""How a model with a small context is asked, and what is made of texts that ran into their bound."""
+
+import pytest
+
+from tests.unit.performers.briefs import brief
+from treewright.explore.tasks import TaskKind
+from treewright.performers.model import compose, shapes, small
+from treewright.performers.model.evidence import Document, Excerpt, Span
+from treewright.performers.model.prompts import small_text
+from treewright.performers.model.shapes import Style
+from treewright.presets.framings import LETTERS
+from treewright.tree.body import Proposal
+from treewright.tree.citation import Citation
+
+CLOSE = Style(close=True)
+PRESETS = ("brainstorm", "attack", "design", "code-audit")
+TEXT = {"type": "string", "maxLength": 20}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.requirement("performers:model:small-questions")
+def test_each_shipped_preset_has_a_question_of_its_own_for_each_framing(preset: str) -> None:
+    asked = [
+        small.question(brief(TaskKind.PROPOSE, preset, letter=letter)) for letter in LETTERS if letter != "X"
+    ]
+    assert len(set(asked)) == 12
+    assert all(len(question.split()) < 60 for question in asked)
+    own = brief(TaskKind.DERIVE, preset)
+    for name in shapes.due_fields(own):
+        assert small_text(preset, "fields", name), name
+    task = compose.propose_task(brief(TaskKind.PROPOSE, preset), CLOSE)
+    assert "Example for another subject" in task
+
+
+def test_a_preset_of_the_user_s_own_is_asked_in_its_own_words() -> None:
+    own = brief(TaskKind.PROPOSE, "design", letter="A")
+    renamed = own.model_copy(update={"preset": own.preset.model_copy(update={"name": "mine"})})
+    assert own.framing is not None
+    assert own.framing.prompt in small.question(renamed)
+    assert own.preset.rule("option_statement").about in compose.propose_task(renamed, CLOSE)
+
+
+@pytest.mark.requirement("performers:model:small-common-first")
+def test_what_many_tasks_have_in_common_comes_before_what_is_their_own() -> None:
+    first, second = (
+        compose.messages(asked, CLOSE, compose.propose_task(asked, CLOSE), Excerpt({}))[1].text
+        for asked in (brief(TaskKind.PROPOSE, "design", letter=letter) for letter in "AG")
+    )
+    common = next(n for n, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    assert "Example for another subject" in first[:common]
+    assert common > len(first) * 2 // 3
+
+
+@pytest.mark.requirement("performers:model:asked-once")
+def test_what_a_proposal_says_already_is_not_asked_for_again() -> None:
+    said = Proposal(
+        statement="One lock a shelf.",
+        assumptions=["Shelves keep their place.", "Nobody lifts a shelf."],
+        predictions=["Fewer keys at the desk."],
+        defense="A lock may jam.",
+    )
+    found = small.drafted(brief(TaskKind.DERIVE, "brainstorm", proposal=said))
+    assert found == {"assumptions": list(said.assumptions), "risks": said.defense}, (
+        "one prediction is too few"
+    )
+    guarded = small.drafted(brief(TaskKind.DERIVE, "attack", proposal=said))
+    assert "artifact_defense" not in guarded, "a gate depends on it"
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("It ends right here. A", "It ends right here."),
+        ("one two three four f", "one two three four…"),
+        ("It ends as it should", "It ends as it…"),
+        ("It just fits in here.", "It just fits in here."),
+        ("short", "short"),
+    ],
+)
+@pytest.mark.requirement("performers:model:whole-sentences")
+def test_a_text_that_ran_into_its_bound_ends_with_a_whole_sentence_or_says_that_it_does_not(
+    text: str, kept: str
+) -> None:
+    assert small.trimmed(text, TEXT) == kept
+
+
+def test_one_text_that_its_bound_cut_into_two_items_is_one_item_again() -> None:
+    schema = {"type": "object", "properties": {"steps": {"type": "array", "items": TEXT}}}
+    cut = {"steps": ["The tests block merge", "s. They fail.", "Next."]}
+    assert small.trimmed(cut, schema) == {"steps": ["The tests block merges. They fail.", "Next."]}
+
+
+@pytest.mark.requirement("performers:model:no-echo")
+def test_a_copy_of_the_example_or_the_root_is_no_statement() -> None:
+    asked = brief(TaskKind.PROPOSE, "design")
+    example = [line for line in small_text("design", "example").splitlines() if line.startswith("statement")]
+    assert small.is_echo(asked, example[0].partition(": ")[2])
+    assert small.is_echo(asked, "A paper on a cache for builds!")
+    assert not small.is_echo(asked, "Each laptop keeps the outputs of the steps that it ran itself.")
+
+
+@pytest.mark.requirement("performers:model:favoured-lines")
+def test_where_static_analysis_found_something_only_that_can_be_chosen_and_only_guards_can_answer() -> None:
+    lines = ("import os", "def run(name):", "    if not name:", "        return", "    os.system(name)")
+    excerpt = Excerpt({"a.py": Document("a.py", lines)}, [Span("a.py", 1, 5)], single=True)
+    assert not any("import" in label for label in excerpt.labels(40))
+    assert excerpt.answers([Citation(path="a.py", start=5, end=5)], 40) == ["3| if not name:"]
+    excerpt.favoured = frozenset({("a.py", 5)})
+    assert excerpt.labels(40) == ["5| os.system(name)"]

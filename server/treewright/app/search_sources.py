@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from treewright.errors import RequestError, WorkspaceError
+from treewright.parsing import parse_program
 from treewright.regular import read_regular
 from treewright.search.task import CheckSource
 from treewright.store.durable import shown
@@ -129,7 +130,7 @@ def _only(text: str, node: str, named: str) -> str:
     """Return a test file with one of its tests; fixtures, helpers and imports stay."""
     wanted = node.partition("[")[0].split("::")
     try:
-        tree = ast.parse(text)
+        tree = parse_program(text)
     except (SyntaxError, ValueError) as fault:
         raise RequestError("search_bad_checks", f"{named} is no Python that can be read: {fault}.") from fault
     tree.body = [one for one in tree.body if not _is_test(one) or getattr(one, "name", "") == wanted[0]]

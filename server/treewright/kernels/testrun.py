@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from treewright.parsing import parse_program
 from treewright.regular import read_regular
 from treewright.search.checks import Check, CheckKind, Plan
 
@@ -144,7 +144,7 @@ def _node(name: str, tests: Mapping[str, str]) -> str:
     first = name.partition("::")[0].partition("[")[0]
     for file, text in tests.items():
         try:
-            tree = ast.parse(text)
+            tree = parse_program(text)
         except (SyntaxError, ValueError):
             continue
         if any(getattr(node, "name", None) == first for node in tree.body):

@@ -13,7 +13,7 @@ from treewright.models.sse import whole_characters
 
 _DEPTH_MOST = 200
 _SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
-_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?(?![\w.])")
 _NUMBER_BEGUN = re.compile(r"[-+.\d][\d_.eE+-]*\Z")
 _WORD = re.compile(r"[A-Za-z_$][\w$-]*")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "0": "\0"}

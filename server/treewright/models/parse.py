@@ -19,7 +19,7 @@ from treewright.models.shape import ShapeFault, shape_faults
 from treewright.models.sse import whole_characters
 
 _FENCE = re.compile(
-    r"^[ \t]*(?P<fence>`{3,}|~{3,})[ \t]*(?P<label>[\w+.-]*)[^\n]*\n(?P<body>.*?)(?P<end>^[ \t]*(?P=fence)[ \t]*$|\Z)",
+    r"^[ \t]*(?P<fence>`{3,}+|~{3,}+)[ \t]*(?P<label>[\w+.-]*)[^\n]*\n(?P<body>.*?)(?P<end>^[ \t]*(?P=fence)[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _JSON_LABELS = frozenset({"", "json", "json5", "jsonc", "javascript", "js", "python", "py", "text", "output"})

@@ -6,10 +6,13 @@ import ast
 import re
 import textwrap
 
+from treewright.parsing import parse_program
+
 _THINK = re.compile(r"<(think|thinking|reasoning)>.*?(</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(
-    r"^[ \t]*(```+|~~~+)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
+    r"^[ \t]*(`{3,}+|~{3,}+)[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE
 )
+_BLOCKS_TRIED_MOST = 32
 _OTHER = {"bash", "sh", "shell", "console", "text", "json", "output", "diff", "toml", "yaml"}
 
 
@@ -31,6 +34,7 @@ def code_of(answer: str, start: str = "", entry_point: str | None = None) -> str
     options += [
         body for kind, body in blocks if kind not in ("python", "py", "python3") and kind not in _OTHER
     ]
+    options = list(dict.fromkeys(options))[:_BLOCKS_TRIED_MOST]
     if len(options) > 1:
         options.insert(0, "\n\n".join(options))
     options.append(text)
@@ -82,7 +86,7 @@ def _without_tail_of_body(header: str, body: str) -> str:
 def _header(start: str, entry_point: str | None) -> str:
     """Everything of the starting program up to and including the header of the function under test."""
     try:
-        tree = ast.parse(start)
+        tree = parse_program(start)
     except SyntaxError:
         return ""
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -97,7 +101,7 @@ def _header(start: str, entry_point: str | None) -> str:
 
 def _parses(code: str) -> bool:
     try:
-        ast.parse(code)
+        parse_program(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -106,7 +110,7 @@ def _parses(code: str) -> bool:
 def _usable(code: str, entry_point: str | None) -> bool:
     if not _parses(code):
         return False
-    tree = ast.parse(code)
+    tree = parse_program(code)
     if entry_point is None:
         return any(not isinstance(node, ast.Expr) for node in tree.body)
     return entry_point.split(".")[0] in _defined(tree)
@@ -136,10 +140,10 @@ def completed(code: str, start: str, entry_point: str | None) -> str:
         return code
     if spliced := _spliced(code, start):
         return spliced
-    known = _defined(ast.parse(code))
+    known = _defined(parse_program(code))
     lines = start.split("\n")
     kept = []
-    for node in ast.parse(start).body:
+    for node in parse_program(start).body:
         names = _defined(ast.Module([node], []))
         if names and not names & known and names != {entry_point}:
             kept.append(_segment(lines, node))
@@ -150,14 +154,14 @@ def _spliced(code: str, start: str) -> str:
     """The starting program with each function, class and constant that the answer defines in its place, and what is
     new before the first of them; empty when nothing of the start is defined anew."""
     there: dict[str, ast.stmt] = {}
-    for node in ast.parse(start).body:
+    for node in parse_program(start).body:
         if name := _name(node):
             there[name] = node
     lines, own = code.split("\n"), start.split("\n")
-    told = {ast.unparse(node) for node in ast.parse(start).body}
+    told = {ast.unparse(node) for node in parse_program(start).body}
     places: dict[int, tuple[int, str]] = {}
     new: list[str] = []
-    for node in ast.parse(code).body:
+    for node in parse_program(code).body:
         old = there.get(_name(node))
         if ast.unparse(node) in told or not (_name(node) or isinstance(node, _SETTING_UP)):
             continue

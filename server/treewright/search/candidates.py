@@ -8,6 +8,7 @@ import io
 import tokenize
 from functools import lru_cache
 
+from treewright.parsing import parse_program
 from treewright.search.mutate.digest import program_digest
 
 __all__ = ["change_size", "lines_of_code", "program_digest", "token_count", "unified_diff"]
@@ -36,7 +37,7 @@ def change_size(start: str, program: str) -> int:
 def _labels(program: str) -> tuple[str, ...]:
     """The syntax tree in source order, one label a node or value."""
     try:
-        tree = ast.parse(program)
+        tree = parse_program(program)
     except (SyntaxError, ValueError, RecursionError):
         return tuple(program.split())
     found: list[str] = []
@@ -73,7 +74,7 @@ def _collect(node: ast.AST, found: list[str]) -> None:
 def lines_of_code(program: str) -> int:
     """Lines that hold code: blank lines, comments and docstrings do not count."""
     try:
-        tree = ast.parse(program)
+        tree = parse_program(program)
     except (SyntaxError, ValueError, RecursionError):
         return sum(1 for line in program.splitlines() if line.strip())
     docstrings: set[int] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 
+from treewright.parsing import parse_expression, parse_program
 from treewright.search.checks import Check, CheckKind
 from treewright.search.literal import NotReadable, read_value
 from treewright.search.splitting import names_read, value_check
@@ -28,7 +29,7 @@ def split_doctest(text: str) -> list[Check]:
         if check is not None:
             checks.append(check)
         try:
-            tree = ast.parse(source)
+            tree = parse_program(source)
         except SyntaxError:
             continue
         stores = {
@@ -68,7 +69,7 @@ def _example_check(example: doctest.Example, context: str) -> Check | None:
     if not example.want:
         return None
     try:
-        expression = ast.parse(source, mode="eval").body
+        expression = parse_expression(source).body
     except SyntaxError:
         return Check(
             id="c0",
@@ -80,7 +81,7 @@ def _example_check(example: doctest.Example, context: str) -> Check | None:
         )
     flags = sum(flag for flag, on in example.options.items() if on)
     try:
-        wanted = read_value(ast.parse(example.want.strip(), mode="eval").body)
+        wanted = read_value(parse_expression(example.want.strip()).body)
         if not flags and not _prints(expression):
             return value_check(expression, "==", wanted, context=context, source=shown)
     except (SyntaxError, NotReadable):

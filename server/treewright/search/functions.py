@@ -4,6 +4,8 @@ import ast
 import inspect
 from functools import lru_cache
 
+from treewright.parsing import parse_program
+
 
 def defines(program: str, name: str) -> bool:
     """Tell whether a program defines a function or, with dots, a method or nested class.
@@ -12,7 +14,7 @@ def defines(program: str, name: str) -> bool:
         program: source text that parses.
         name: `function` or `Class.method`; a name that is assigned (a lambda, an alias) counts too.
     """
-    body: list[ast.stmt] = ast.parse(program).body
+    body: list[ast.stmt] = parse_program(program).body
     parts = name.split(".")
     for number, part in enumerate(parts):
         found = next((one for one in _within(body) if _names(one, part)), None)
@@ -38,7 +40,7 @@ def stub_body(program: str, name: str | None) -> int:
         anything but a docstring, `pass`, `...` and `raise NotImplementedError`.
     """
     try:
-        body = ast.parse(program).body
+        body = parse_program(program).body
     except (SyntaxError, ValueError):
         return 0
     functions = [one for one in body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
@@ -113,7 +115,7 @@ def function_at(program: str, line: int) -> str:
         program: source text that parses.
         line: from 1.
     """
-    return _function_at(ast.parse(program).body, line, ())
+    return _function_at(parse_program(program).body, line, ())
 
 
 def _function_at(body: list[ast.stmt], line: int, outer: tuple[str, ...]) -> str:
@@ -134,7 +136,7 @@ def lines_of(program: str, name: str) -> range | None:
         program: source text that parses.
         name: `function` or `Class.method`.
     """
-    body: list[ast.stmt] = ast.parse(program).body
+    body: list[ast.stmt] = parse_program(program).body
     parts = name.split(".")
     for number, part in enumerate(parts):
         found = next((one for one in _within(body) if getattr(one, "name", "") == part), None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from treewright.parsing import load_json
+from treewright.parsing import load_json, parse_expression
 from treewright.search.checks import Check, CheckKind
 
 _EXPECTED = ("expected", "output", "result", "returns")
@@ -56,7 +56,7 @@ def _lines_or_python(text: str) -> tuple[list[Any], bool]:
     except ValueError:
         pass
     try:
-        data = ast.literal_eval(text.strip())
+        data = ast.literal_eval(parse_expression(text.strip()))
     except (SyntaxError, ValueError) as error:
         raise ValueError(f"neither JSON nor a Python literal: {error}") from error
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], str):
@@ -92,7 +92,7 @@ def _named(item: dict[str, Any], entry_point: str | None, from_json: bool) -> Ch
 
 def _is_call(text: str) -> bool:
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = parse_expression(text.strip())
     except SyntaxError:
         return False
     return any(isinstance(node, ast.Call) for node in ast.walk(tree))
@@ -117,7 +117,7 @@ def _literal(value: Any) -> str:
 
 
 def _check(call: str, expected: Any, from_json: bool) -> Check:
-    ast.parse(call.strip(), mode="eval")
+    parse_expression(call.strip())
     return Check(
         id="c0",
         kind=CheckKind.VALUE,

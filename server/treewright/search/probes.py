@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from treewright.parsing import parse_expression
 from treewright.search.checks import Check, CheckKind, Plan
 from treewright.search.literal import NotReadable, read_value
 
@@ -41,7 +42,7 @@ def probe_plan(plan: Plan) -> Plan:
 
 def _varied(check: Check) -> Iterator[tuple[str, str]]:
     try:
-        tree = ast.parse(check.evaluate, mode="eval").body
+        tree = parse_expression(check.evaluate).body
     except SyntaxError:
         return
     call = _innermost_call(tree)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
+from treewright.parsing import parse_program
 from treewright.search.checks import Check, CheckKind
 from treewright.search.splitting import Split, checks_of_body, names_read, without_imports
 
@@ -43,7 +44,7 @@ def split_pytest(source: str, provided: frozenset[str]) -> Split:
     Raises:
         SyntaxError: the text is not Python.
     """
-    tree = ast.parse(source)
+    tree = parse_program(source)
     split = Split()
     fixtures = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and _is_fixture(node)}
     for node in tree.body:

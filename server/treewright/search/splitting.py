@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from treewright.parsing import parse_program
 from treewright.search.checks import Check, CheckKind
 from treewright.search.literal import NotReadable, read_value
 
@@ -65,7 +66,7 @@ def split_asserts(source: str, entry_point: str | None, provided: frozenset[str]
     Raises:
         SyntaxError: the text is not Python.
     """
-    tree = ast.parse(source)
+    tree = parse_program(source)
     split = Split()
     split_block(tree.body, split, entry_point, provided)
     return split
@@ -173,7 +174,7 @@ def _strip_asserts(node: ast.stmt) -> ast.stmt:
         def visit_Assert(self, node: ast.Assert) -> ast.stmt:
             return ast.copy_location(ast.Pass(), node)
 
-    stripped: ast.stmt = Strip().visit(ast.parse(ast.unparse(node)).body[0])
+    stripped: ast.stmt = Strip().visit(parse_program(ast.unparse(node)).body[0])
     return ast.fix_missing_locations(stripped)
 
 

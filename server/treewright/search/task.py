@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from treewright.errors import RequestError
+from treewright.parsing import parse_program
 from treewright.search.checks import Check, CheckKind, Plan
 from treewright.search.doctests import docstring_checks, split_doctest
 from treewright.search.functions import stub_body
@@ -130,7 +131,7 @@ def _parse_start(task: SearchTask) -> ast.Module | None:
     if not task.start.strip():
         return None
     try:
-        return ast.parse(task.start)
+        return parse_program(task.start)
     except (SyntaxError, ValueError) as error:
         where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
         raise RequestError(

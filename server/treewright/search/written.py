@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from treewright.parsing import parse_expression
 from treewright.search.checks import Check
 from treewright.search.functions import told_in
 from treewright.search.literal import NotReadable, read_value
@@ -113,7 +114,7 @@ def _inputs(text: str, name: str) -> Iterator[Example]:
 def _read_call(text: str) -> ast.expr | None:
     """A call whose arguments can all be read, else None."""
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        call = parse_expression(text.strip()).body
     except (SyntaxError, ValueError):
         return None
     if not isinstance(call, ast.Call) or not (call.args or call.keywords):
@@ -127,7 +128,7 @@ def _read_call(text: str) -> ast.expr | None:
 
 
 def _call(name: str, arguments: list[Any]) -> ast.expr:
-    return ast.parse(f"{name}({', '.join(repr(one) for one in arguments)})", mode="eval").body
+    return parse_expression(f"{name}({', '.join(repr(one) for one in arguments)})").body
 
 
 def _balanced(text: str, at: int) -> int:
@@ -171,6 +172,6 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 def _read(text: str, end: int) -> tuple[Any, int]:
     try:
-        return read_value(ast.parse(text.strip(), mode="eval").body), end
+        return read_value(parse_expression(text.strip()).body), end
     except (SyntaxError, ValueError):
         return None, 0

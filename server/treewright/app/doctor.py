@@ -4,41 +4,23 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
 
+from treewright import __version__
+from treewright.app.checkup import Checkup
 from treewright.app.context import Context
+from treewright.app.doctor_store import configuration, project_settings, runs, store
 from treewright.errors import TreewrightError
 
-State = Literal["good", "missing", "optional"]
 _OLDEST = (3, 11)
-
-
-@dataclass(frozen=True, slots=True)
-class Checkup:
-    """One thing that was looked at.
-
-    Attributes:
-        name: what.
-        state: `good`; `missing`, so that something does not work; `optional`, not there and not needed by everybody.
-        detail: what was found.
-        mend: the command or act that mends it; empty when nothing has to be done.
-    """
-
-    name: str
-    state: State
-    detail: str
-    mend: str = ""
 
 
 def examine(context: Context) -> list[Checkup]:
     """Look at everything, never raising for what is wrong."""
     looks: tuple[Callable[[Context], Iterator[Checkup]], ...] = (
-        _python, _configuration, _root, _programs, _kernels, _models,
+        _python, _command, configuration, project_settings, store, runs, _programs, _kernels, _models, _terminal,
     )  # fmt: skip
     return [found for look in looks for found in look(context)]
 
@@ -51,49 +33,26 @@ def _python(_: Context) -> Iterator[Checkup]:
         yield Checkup("python", "missing", f"{version} is too old", "Install Python 3.11 or newer.")
 
 
-def _configuration(context: Context) -> Iterator[Checkup]:
-    try:
-        configuration = context.configuration()
-    except TreewrightError as fault:
-        yield Checkup("configuration", "missing", fault.message, fault.hint)
-        return
-    file = configuration.root.folder / "config.toml"
-    if not file.exists():
-        yield Checkup("configuration", "good", "packaged defaults; no config.toml")
-        return
-    open_to_others = os.name == "posix" and file.stat().st_mode & 0o077
-    holds_key = any(
-        section.api_key.get_secret_value() for section in configuration.settings.providers.values()
-    )
-    if open_to_others and holds_key:
-        yield Checkup(
-            "configuration", "missing", f"{file} holds a key and others can read it", f"chmod 600 {file}"
-        )
+def _command(_: Context) -> Iterator[Checkup]:
+    """Look whether a shell, an editor or an agent that says `treewright` gets this one."""
+    version = f"{__version__} in {Path(__file__).resolve().parents[1]}"
+    beside = Path(sys.executable).with_name("treewright")
+    found = shutil.which("treewright")
+    if found is None:
+        mend = f"Write the whole path in agents and editors: {beside}" if beside.exists() else ""
+        yield Checkup("treewright", "optional", f"{version}; the PATH has no command treewright", mend)
+    elif beside.exists() and not os.path.samefile(found, beside):  # noqa: PTH121 - os.path follows both
+        mend = f"Put {beside.parent} first on the PATH, or write the whole path: {beside}"
+        yield Checkup("treewright", "optional", f"{version}; the PATH finds another one: {found}", mend)
     else:
-        yield Checkup("configuration", "good", str(file))
+        yield Checkup("treewright", "good", version)
 
 
-def _root(context: Context) -> Iterator[Checkup]:
-    try:
-        folder = context.configuration().root.folder
-    except TreewrightError:
-        return  # told above
-    existing = next((each for each in (folder, *folder.parents) if each.exists()), folder)
-    try:
-        with tempfile.TemporaryFile(dir=existing):
-            pass
-        yield Checkup("store", "good", f"{folder} can be written")
-    except OSError as fault:
-        yield Checkup(
-            "store",
-            "missing",
-            f"{folder} cannot be written: {fault.strerror}",
-            "Set TREEWRIGHT_HOME to a folder of yours.",
-        )
-        return
-    free = shutil.disk_usage(existing).free
-    if free < 200 << 20:
-        yield Checkup("disk", "missing", f"{free >> 20} MiB are free", "Make room, or move TREEWRIGHT_HOME.")
+def _terminal(_: Context) -> Iterator[Checkup]:
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "").replace("_", "")
+    if encoding != "utf8":
+        told = f"it writes {sys.stdout.encoding}; what that cannot hold is shown as escapes"
+        yield Checkup("terminal", "optional", told, "Set PYTHONUTF8=1, or LANG=C.UTF-8.")
 
 
 def _programs(_: Context) -> Iterator[Checkup]:
@@ -168,16 +127,16 @@ def _kernel_computes() -> Checkup:
 
 def _models(context: Context) -> Iterator[Checkup]:
     try:
-        configuration = context.configuration()
+        settled = context.configuration()
     except TreewrightError:
         return  # told above
     from treewright.app.providers import open_provider
 
-    settings = configuration.settings
+    settings = settled.settings
     default = settings.models.default
     for name in settings.providers:
         try:
-            open_provider(context, configuration, name)
+            open_provider(context, settled, name)
             yield Checkup(
                 f"model {name}", "good", "configured" + (", the default" if name == default else "")
             )
@@ -192,7 +151,7 @@ def _models(context: Context) -> Iterator[Checkup]:
         )
     elif default and default not in settings.providers:
         try:
-            open_provider(context, configuration, default)
+            open_provider(context, settled, default)
         except TreewrightError as fault:
             yield Checkup("models.default", "missing", fault.message, fault.hint)
     if find_spec("xllamacpp") is None:

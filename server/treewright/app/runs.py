@@ -72,6 +72,13 @@ def find_run(context: Context, reference: str, configuration: Configuration | No
     if fits:
         ids = ", ".join(sorted(entry.id for entry in fits)[:8])
         raise RunError("run_ambiguous", f"{reference!r} fits several runs: {ids}.", "Give more of the id.")
+    if not there:
+        raise RunError(
+            "run_not_found",
+            f"There is no run {reference!r}, nor any other yet.",
+            "Start one: treewright audit PATH. A run in a folder elsewhere can be named by that folder.",
+            {"reference": reference},
+        )
     raise RunError(
         "run_not_found",
         f"There is no run {reference!r}.",

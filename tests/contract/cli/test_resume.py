@@ -93,6 +93,7 @@ def test_a_run_killed_two_hundred_times_resumes_to_the_same_tree(treewright: Com
     kill_rounds(treewright, tmp_path, 200, seed=2)
 
 
+@pytest.mark.requirement("cli:run:resume")
 @pytest.mark.requirement("exploration:ending:caps-raised", "exploration:resume:says-what")
 def test_a_capped_run_says_how_to_go_on_and_what_it_picked_up(treewright: Command, tmp_path: Path) -> None:
     ran = treewright("audit", EXAMPLE, "--out", "out", "--rounds", "1")
@@ -118,6 +119,7 @@ def test_another_language_on_resume_is_refused_and_the_run_left_as_it_was(
     assert treewright("resume", "out", "--lang", "EN", "--rounds", "9").code == 0
 
 
+@pytest.mark.requirement("cli:run:interrupt")
 def test_ctrl_c_stops_cleanly_and_prints_the_resume_command(treewright: Command, tmp_path: Path) -> None:
     running = subprocess.Popen(
         command("audit", EXAMPLE, "--out", "out"),
@@ -154,6 +156,7 @@ def test_a_second_writer_is_refused_and_told_who_holds_the_run(treewright: Comma
     assert treewright("resume", "out", "--rounds", "9", "-q").code == 0
 
 
+@pytest.mark.requirement("cli:store:recover")
 def test_a_torn_end_is_cut_off_and_a_damaged_middle_needs_recover(
     treewright: Command, tmp_path: Path
 ) -> None:

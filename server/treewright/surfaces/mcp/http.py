@@ -19,6 +19,7 @@ from typing import Any
 
 import uvicorn
 
+from treewright.errors import RequestError
 from treewright.store.config import load_config
 from treewright.store.durable import replace_file
 from treewright.surfaces.mcp.launch import run_to_end
@@ -114,13 +115,20 @@ def serve_http(options: Options, port: int) -> int:
 
     Raises:
         StoreError: the token cannot be written.
-        OSError: the port is taken.
+        RequestError: `port_taken`.
     """
     root = load_config().root
     root.prepare()
     with socket.socket(socket.AF_INET) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, port))
+        try:
+            listener.bind((HOST, port))
+        except OSError as fault:
+            raise RequestError(
+                "port_taken",
+                f"Port {port} of {HOST} cannot be listened on: {fault.strerror}.",
+                "Choose another with --http PORT, or leave the port out to take any that is free.",
+            ) from fault
         listener.listen(128)
         bound = listener.getsockname()[1]
         path = token_path(root.folder, bound)

@@ -1,13 +1,15 @@
 """The page about continuous integration: its commands, its workflow and the hook do what it says."""
 
+import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.contract.cli.terminal import REPOSITORY, Command
+from tests.contract.cli.terminal import CLEAN, REPOSITORY, Command
 
 PAGE = (REPOSITORY / "docs" / "ci.md").read_text(encoding="utf-8")
 
@@ -59,9 +61,52 @@ def test_every_command_of_the_page_is_one_that_the_program_takes(treewright: Com
             assert option in helps[name], f"{name} {option}"
 
 
-def test_the_hook_is_the_one_that_the_page_names() -> None:
-    hooks = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    shown = yaml.safe_load(_blocks("yaml")[1])
-    assert [hook["id"] for hook in shown["repos"][0]["hooks"]] == [hook["id"] for hook in hooks]
-    assert hooks[0]["entry"].split()[:2] == ["treewright", "audit"]
-    assert not hooks[0]["pass_filenames"]
+def _hook() -> dict[str, object]:
+    (hook,) = yaml.safe_load(_blocks("yaml")[1])["repos"][0]["hooks"]
+    return dict(hook)
+
+
+def test_the_hook_of_the_page_is_the_one_that_this_repository_offers() -> None:
+    (offered,) = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    shown = _hook()
+    same = set(shown) - {"language", "name"}
+    assert {key: shown[key] for key in same} == {key: offered[key] for key in same}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.requirement("audit:ci:pre-commit")
+def test_pre_commit_itself_stops_a_commit_that_brings_a_finding_and_lets_others_pass(
+    flawed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starter = tmp_path / "bin" / "treewright"
+    starter.parent.mkdir()
+    starter.write_text(f'#!/bin/sh\nexec {sys.executable} -m treewright "$@"\n', encoding="utf-8")
+    starter.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{starter.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PRE_COMMIT_HOME", str(tmp_path / "cache"))
+    (flawed / ".pre-commit-config.yaml").write_text(_blocks("yaml")[1], encoding="utf-8")
+    (flawed / ".gitignore").write_text(".treewright/\n", encoding="utf-8")
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", "-c", "commit.gpgsign=false", *words]
+        return subprocess.run(command, cwd=flawed, capture_output=True, text=True, timeout=300, check=False)
+
+    def commit(message: str) -> subprocess.CompletedProcess[str]:
+        git("add", ".")
+        return git("commit", "-m", message)
+
+    git("init", "-q")
+    assert commit("the flaw was there before the hook").returncode == 0
+    command = [sys.executable, "-m", "pre_commit", "install"]
+    subprocess.run(command, cwd=flawed, check=True, capture_output=True, timeout=100)
+    (flawed / "sums.py").write_text(CLEAN, encoding="utf-8")
+    passed = commit("clean")
+    assert passed.returncode == 0, passed.stderr
+    assert "Passed" in passed.stderr
+    text = (flawed / "app.py").read_text(encoding="utf-8")
+    (flawed / "app.py").write_text(text.replace("SELECT *", "SELECT id"), encoding="utf-8")
+    stopped = commit("worse")
+    assert stopped.returncode == 1
+    assert "Failed" in stopped.stderr
+    assert git("log", "--format=%s", "-1").stdout.strip() == "clean"

@@ -73,7 +73,10 @@ def gather(offline: bool) -> None:
 
 
 def download(folder: Path) -> None:
-    """Fetch every wheel, for each version of Python that all can be had for; this Python's must be among them."""
+    """Fetch every wheel, for each version of Python that all can be had for; this Python's must be among them.
+
+    The list is complete, so nothing is resolved anew.
+    """
     own = f"{sys.version_info.major}.{sys.version_info.minor}"
     pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "-q")
     for minor in MINORS:
@@ -85,6 +88,7 @@ def download(folder: Path) -> None:
                 [
                     *pip,
                     "--require-hashes",
+                    "--no-deps",
                     "--only-binary",
                     ":all:",
                     *version,

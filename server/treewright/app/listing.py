@@ -210,17 +210,17 @@ class Listing:
                 {ord(each) for each in wanted.framings if len(each) == 1},
             )
             found = [number for number in found if framing[number] in letters]
-        words = sorted(wanted.text.casefold().split(), key=len, reverse=True)
+        words = [word.encode() for word in wanted.text.casefold().split()]
         if words:
-            holding = self._holding([word.encode() for word in words])
+            holding = self._holding(words)
             among = None if isinstance(found, range) else frozenset(found)
             found = [number for number in holding if number and (among is None or number in among)]
         return found
 
     def _holding(self, words: list[bytes]) -> Iterator[int]:
-        """Yield the rows whose text holds every word; the longest is looked for first."""
+        """Yield the rows whose text holds every word; the rarest is looked for first."""
         folds, starts = self._columns["folds"], self._columns["folded"]
-        first, others = words[0], words[1:]
+        first, *others = sorted(words, key=folds.count) if len(words) > 1 else words
         at = folds.find(first)
         while at >= 0:
             number = bisect_right(starts, at) - 1

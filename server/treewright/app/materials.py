@@ -77,15 +77,20 @@ class ProfilePriority(Priority):
         return priority(self._profile, self._preset, body.scores, node.statement)
 
 
-def load_for(started: RunStarted, root: Path) -> Loaded:
+def load_for(started: RunStarted, root: Path, *, to_look: bool = False) -> Loaded:
     """Load what a run was started with.
+
+    Args:
+        started: how it began.
+        root: the store's root folder.
+        to_look: nothing will be grown: the preset as it stands now will do, for its words.
 
     Raises:
         RunError: `preset_changed` when the preset is not the one the run was started with.
         PresetError: it cannot be found or used any more.
     """
     loaded = load_materials(started.preset_source or started.preset, root, Path(), started.field_profile)
-    if loaded.materials.preset.digest != started.preset_digest:
+    if loaded.materials.preset.digest != started.preset_digest and not to_look:
         raise RunError(
             "preset_changed",
             f"The preset {started.preset} has changed since this run was started.",

@@ -132,7 +132,7 @@ class RunView:
             )
         if started is None:
             raise not_begun(self.reader)
-        self.preset: Preset = load_for(started, configuration.root.folder).materials.preset
+        self.preset: Preset = load_for(started, configuration.root.folder, to_look=True).materials.preset
 
     def summary(self) -> dict[str, Any]:
         """Return the run's figures, who drives it, and damaged lines of its journal."""

@@ -103,7 +103,8 @@ class TreeView:
         """The run's preset."""
         if self._whole is not None:
             return self._whole.preset
-        return load_for(self.started, self._context.configuration().root.folder).materials.preset
+        root = self._context.configuration().root.folder
+        return load_for(self.started, root, to_look=True).materials.preset
 
     @property
     def run(self) -> str:

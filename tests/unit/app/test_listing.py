@@ -11,6 +11,7 @@ from treewright.app import listing
 from treewright.app.context import Context
 from treewright.app.folded import FoldedRows
 from treewright.app.listing import keep_listing, read_listing
+from treewright.app.materials import load_for
 from treewright.app.rows import STATES, NodeFilter, Rows
 from treewright.app.views import TreeView
 from treewright.errors import RunError
@@ -24,7 +25,7 @@ from treewright.presets.schema import Preset
 from treewright.runner import Runner
 from treewright.store.run_folder import LISTING, RunReader, RunWriter
 from treewright.tree.event import CapsChanged, RunStarted
-from treewright.tree.run import Caps, RootSpec
+from treewright.tree.run import Caps, Role, RootSpec
 
 NODES = 150
 SORTS = ("tree", "score", "newest")
@@ -36,7 +37,7 @@ FILTERS = st.builds(
 )
 
 
-def grown(folder: Path, nodes: int = NODES) -> Preset:
+def grown(folder: Path, nodes: int = NODES, digest: str = "") -> Preset:
     """Grow a made-up run to a cap."""
     folder.mkdir(parents=True)
     preset = load_preset("brainstorm")
@@ -166,3 +167,19 @@ def test_a_view_that_may_be_late_shows_kept_rows_first_and_then_what_came_after(
         found = late.grow()
     assert found.many
     assert found.revision == strict.revision > before
+
+
+@pytest.mark.requirement("lsp:runs:older-preset")
+def test_a_run_of_an_older_preset_is_looked_at_but_not_grown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "WORTH", 1)
+    folder = tmp_path / "run"
+    grown(folder, nodes=20, digest="0" * 64)
+    for _ in range(2):  # folded, then by its kept rows
+        view = TreeView(Context("lsp"), str(folder))
+        assert view.preset.label(Role.ADVANCES) == "PROMISING"
+        assert view.children().rows
+    with pytest.raises(RunError) as refusal:
+        load_for(view.started, tmp_path)
+    assert refusal.value.code == "preset_changed"

@@ -1,6 +1,6 @@
 """Measures the offline audit, bandit and ruff's S rules on a public labelled set in a checkout given by path.
 
-Usage: python tests/bench/audit_public.py SET PATH [--half dev|held] [--show missed|alarms|twins] [--alone] [--limit N]
+Usage: python tests/bench/audit_public.py SET PATH [--half dev|held] [--show missed|alarms|twins] [--alone] [--quick] [--limit N]
 
 SET is one of public_sets.SETS. Vulnerable marks count as found when a finding of the right family of weaknesses (a
 rule's CWE and its neighbours, the same families for all tools) touches the marked lines; safe marks count as an alarm
@@ -10,6 +10,7 @@ gives each sample a folder of its own.
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,10 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "bench")]
 
 from public_sets import SETS, Mark, Sample  # noqa: E402
 
-from treewright.performers.static.audit import audit  # noqa: E402
+from treewright.performers.static.audit import audit, establish, read_sources  # noqa: E402
+from treewright.performers.static.cache import FactsCache  # noqa: E402
+from treewright.performers.static.finding import Finding  # noqa: E402
+from treewright.performers.static.judging import Judge  # noqa: E402
 from treewright.performers.static.rulebook import rules_for  # noqa: E402
 
 FAMILIES = [
@@ -63,23 +67,32 @@ def others(folder: Path) -> dict[str, list[Found]]:
     return said
 
 
-def ours(folder: Path, names: list[str], alone: bool) -> dict[str, list[Found]]:
+def unproven(target: Path) -> list[Finding]:
+    """The findings before any edit is tried."""
+    sources = read_sources(target)
+    return Judge(establish(sources), sources.libraries, sources.lines, FactsCache(None)).all()
+
+
+def ours(folder: Path, names: list[str], alone: bool, quick: bool) -> dict[str, list[Found]]:
     """By file name, what the audit says."""
     said: dict[str, list[Found]] = defaultdict(list)
     for target in [folder / name for name in names] if alone else [folder]:
-        for f in audit(target).findings:
+        for f in unproven(target) if quick else audit(target).findings:
             said[Path(f.position.path).name].append((f.verdict, f.cwe, f.position.start, f.position.end))
     return said
 
 
-def measure(samples: list[Sample], title: str, alone: bool, show: str) -> None:
+def measure(samples: list[Sample], title: str, given: argparse.Namespace) -> None:
     """Print the figures of one half."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         names = [f"c{index}{sample.suffix}" for index, sample in enumerate(samples)]
         for file, sample in zip(names, samples, strict=True):
             (folder / file).write_text(sample.code, encoding="utf-8", errors="replace")
-        said, rivals = ours(folder, names, alone), others(folder)
+        if (beside := given.path / "helpers").is_dir():
+            shutil.copytree(beside, folder / "helpers")  # what the samples of this set import
+        said = ours(folder, names, given.alone, given.quick)
+        rivals = defaultdict(list) if given.quick else others(folder)
     wanted: Counter[str] = Counter()
     by_cwe: dict[int, Counter[str]] = defaultdict(Counter)
     for file, sample in zip(names, samples, strict=True):
@@ -97,8 +110,8 @@ def measure(samples: list[Sample], title: str, alone: bool, show: str) -> None:
             missed = mark.vulnerable and "CONFIRMED" not in here
             alarm = not mark.vulnerable and "CONFIRMED" in here
             twin = not mark.vulnerable and not alarm and not quiet
-            if sample.half == "dev" and {"missed": missed, "alarms": alarm, "twins": twin}.get(show):
-                print(f"{show}: {sample.key}:{mark.first} CWE {sorted(mark.cwes)} {sorted(here)}")
+            if sample.half == "dev" and {"missed": missed, "alarms": alarm, "twins": twin}.get(given.show):
+                print(f"{given.show}: {sample.key}:{mark.first} CWE {sorted(mark.cwes)} {sorted(here)}")
     print(f"\n## {title}: {len(samples)} files, {wanted['vulnerable']} vulnerable, {wanted['safe']} safe")
     for key in ("vulnerable CONFIRMED", "vulnerable with MARGINAL", "vulnerable bandit", "vulnerable ruff S"):
         print(f"  {key}: {wanted[key]} ({wanted[key] / max(wanted['vulnerable'], 1):.0%})")
@@ -119,12 +132,15 @@ def main() -> None:
     parser.add_argument("--half", choices=("dev", "held"))
     parser.add_argument("--show", choices=("missed", "alarms", "twins"), default="")
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument(
+        "--quick", action="store_true", help="our own verdicts before any edit is proven, nothing beside"
+    )
     parser.add_argument("--limit", type=int, default=0)
     given = parser.parse_args()
     samples = list(SETS[given.set](given.path))
     for half in ("dev", "held") if given.half is None else (given.half,):
         chosen = [sample for sample in samples if sample.half == half]
-        measure(chosen[: given.limit or None], f"{given.set}, {half}", given.alone, given.show)
+        measure(chosen[: given.limit or None], f"{given.set}, {half}", given)
 
 
 if __name__ == "__main__":

@@ -135,7 +135,11 @@ def semgrep(root: Path) -> Iterator[Sample]:
         except (yaml.YAMLError, UnicodeDecodeError, AttributeError, TypeError, KeyError):
             continue  # not a file of rules
     for path in sorted(root.rglob("*")):
-        if path.suffix in {".py", ".js", ".jsx", ".ts", ".tsx"} and path.is_file():
+        if (
+            path.suffix in {".py", ".js", ".jsx", ".ts", ".tsx"}
+            and path.is_file()
+            and ".fixed." not in path.name
+        ):
             code = path.read_text(encoding="utf-8", errors="replace")
             marks = tuple(_notes(code, cwes))
             if marks:

@@ -52,6 +52,7 @@ class Judge:
         self._reporter = Reporter(self._linker, lines, self.setting)
         self._outcomes: dict[str, Outcome] = {}
         self._answers: dict[Query, str] = {}
+        self._keys: dict[int, str] = {}
 
     def all(self) -> list[Finding]:
         """Every finding, the strongest first."""
@@ -64,9 +65,12 @@ class Judge:
         return f"{file.path}\n{file.digest}\n{self.libraries.get(file.path, False)}\n{own}\n{file.decoding}"
 
     def key(self, file: FileFacts) -> str:
-        """Changes whenever what a file alone contributes to its outcome may."""
-        matches = hashlib.sha256(repr(file.matches).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.identity(file)}\n{self.setting(file)}\n{matches}"
+        """Changes whenever what one of these files alone contributes to its outcome may."""
+        known = self._keys.get(id(file))
+        if known is None:
+            matches = hashlib.sha256(repr(file.matches).encode("utf-8", "surrogatepass")).hexdigest()
+            known = self._keys[id(file)] = f"{self.identity(file)}\n{self.setting(file)}\n{matches}"
+        return known
 
     def setting(self, file: FileFacts) -> Setting:
         """Where a file stands."""

@@ -39,10 +39,9 @@ class Reporter:
         rule = self._rule(facts, hit.rule)
         origins = self._origins(facts, function, hit, rule)
         if not origins:
+            unknown = not hit.flows or (("composed", "yes") in hit.facts and self._unknown(function, hit))
             return (
-                self._opaque(facts, function, hit, rule)
-                if rule.opaque and not hit.flows and not hit.safe
-                else None
+                self._opaque(facts, function, hit, rule) if rule.opaque and unknown and not hit.safe else None
             )
         setting = self.setting(facts)
         open_ones = [] if hit.safe else [o for o in origins if not o.mitigations(rule.kind)]
@@ -64,6 +63,14 @@ class Reporter:
         self._finish(finding)
         return finding
 
+    def _unknown(self, function: FunctionFacts, hit: SinkHit) -> bool:
+        """Whether some of the text is a field that nothing here sets, or a parameter that nobody here fills."""
+        return any(
+            (flow.label.kind == "field" and not self.linker.is_written(flow.label.key))
+            or (flow.label.kind == "param" and not self.linker.is_called(function.name) and not flow.marks)
+            for flow in hit.flows
+        )
+
     def _origins(self, facts: FileFacts, function: FunctionFacts, hit: SinkHit, rule: Rule) -> list[Origin]:
         wants_exception = rule.kind == "disclosure"
         least = rule.flow_alone if rule.flow_alone and self.setting(facts).snippet else rule.flow
@@ -80,13 +87,18 @@ class Reporter:
     def _opaque(self, facts: FileFacts, function: FunctionFacts, hit: SinkHit, rule: Rule) -> Finding:
         """Text composed of values whose origin is not established."""
         finding = self._base(facts, function.name, rule, hit.place, hit.what, dict(hit.facts), None)
-        finding.exploit_path = [
-            FlowStep(finding.position, rule.exploit.format_map(_Words({"sink": hit.what})))
-        ]
+        finding.exploit_path = [FlowStep(finding.position, _said(rule.exploit, _Words({"sink": hit.what})))]
         setting = self.setting(facts)
-        self._judge(finding, lambda fix: flow_scores(rule, 0, setting, fix, False))
-        finding.threat = (
-            "No way from an entry point to the value is established; the text is composed at run time."
+        composed = ("composed", "yes") in hit.facts
+        loose = composed or setting.snippet or rule.kind != "command"
+
+        def scores(fix: int) -> Scores:
+            known = flow_scores(rule, 0, setting, fix, False)
+            return known if loose else replace(known, reproducibility=max(known.reproducibility - 1, 0))
+
+        self._judge(finding, scores)
+        finding.threat = "No way from an entry point to the value is established; " + (
+            "the text is composed at run time." if composed else "it is not a constant."
         )
         self._finish(finding)
         return finding
@@ -96,8 +108,10 @@ class Reporter:
         rule = self._rule(facts, match.rule)
         setting = self.setting(facts)
         finding = self._base(facts, symbol, rule, match.place, match.what, dict(match.facts), None)
-        words = _Words({"what": match.what, "sink": match.what} | dict(match.facts))
-        finding.exploit_path = [FlowStep(finding.position, rule.exploit.format_map(words))]
+        words = _Words(
+            {"what": match.what, "sink": match.what, "shown": _tidy(match.what)} | dict(match.facts)
+        )
+        finding.exploit_path = [FlowStep(finding.position, _said(rule.exploit, words))]
         if match.safe:
             where = self.quote(facts.path, match.safe_line) if match.safe_line else finding.position
             finding.mitigations = [Mitigation(where, "form", match.safe)]
@@ -116,15 +130,18 @@ class Reporter:
         position = self.quote(facts.path, place.line, place.end)
         source = origin.what if origin else "A value that is not constant"
         entry = origin.entry if origin else symbol
-        words = _Words({"source": _upper(source), "sink": what, "what": what, "entry": entry} | extra)
+        words = _Words(
+            {"source": _upper(source), "sink": what, "what": what, "entry": entry, "shown": _tidy(what)}
+            | extra
+        )
         return Finding(
             rule=rule.id, framing=rule.framing, cwe=rule.cwe, title=rule.title,
-            statement=f"{rule.statement.format_map(words)} ({position.where})",
-            position=position, symbol=symbol, root_cause=rule.cause.format_map(words),
+            statement=f"{_said(rule.statement, words)} ({position.where})",
+            position=position, symbol=symbol, root_cause=_said(rule.cause, words),
             assumptions=list(rule.assumptions) or _assumptions(origin, symbol),
             exploit_path=[], mitigations=[], searched=rule.searched,
             alternatives=list(rule.alternatives) or _alternatives(rule, what),
-            fix=rule.fix.format_map(words), edits=[], edits_verified=False, entry=origin.entry if origin else "",
+            fix=_said(rule.fix, words), edits=[], edits_verified=False, entry=origin.entry if origin else "",
             threat="", related=[f"CWE-{number}" for number in rule.related],
             scores=Scores(rule.severity, 3, 0, 1, 0), verdict="", place=(place.line, place.end, place.column, place.end_column),
         )  # fmt: skip
@@ -141,7 +158,7 @@ class Reporter:
                 steps.append(FlowStep(self.quote(stop.path, stop.line), _upper(stop.what)))
         last = self.quote(facts.path, hit.place.line, hit.place.end)
         words = _Words({"sink": hit.what, "what": hit.what, "source": origin.what} | dict(hit.facts))
-        steps.append(FlowStep(last, rule.exploit.format_map(words)))
+        steps.append(FlowStep(last, _said(rule.exploit, words)))
         return steps
 
     def _mitigations(self, facts: FileFacts, hit: SinkHit, origin: Origin, rule: Rule) -> list[Mitigation]:
@@ -163,7 +180,9 @@ class Reporter:
         return f"The code is part of {where}; the line runs in {place} ({facts.path})."
 
     def _finish(self, finding: Finding) -> None:
-        """Fingerprint and the list of all citations."""
+        """Fingerprint and the list of all citations; what was refuted says so in its statement."""
+        if finding.mitigations:
+            finding.statement = f"Examined and refuted: {finding.statement}"
         key = "\0".join(
             (
                 finding.rule,
@@ -193,7 +212,28 @@ class _Words(dict[str, str]):
     """Template words; a word that a hit does not give is left out rather than guessed."""
 
     def __missing__(self, key: str) -> str:
-        return ""
+        return "SECRET" if key == "env" else ""
+
+
+_NAME = re.compile(r"[\w$~-]+(\.[\w$~-]+)+|[\w$]*[_A-Z][\w$]*")
+"""Names as code has them, which a sentence sets off; plain words are left as they are."""
+
+
+def _said(template: str, words: _Words) -> str:
+    """A sentence of a rule: what is a piece of code stands in back quotes, what is a phrase does not."""
+    told = _Words(words)
+    for key in ("sink", "what"):
+        value = _tidy(words.get(key, ""))
+        phrase = value.startswith(("the ", "an ", "a "))
+        template = template.replace(f"`{{{key}}}`", f"{{{key}}}" if phrase else f"`{{{key}}}`")
+        bare = not phrase and f"`{{{key}}}`" not in template and _NAME.fullmatch(value) is not None
+        told[key] = f"`{value}`" if bare else value
+    return _upper(template.format_map(told))
+
+
+def _tidy(text: str) -> str:
+    """A piece of code that was cut in the middle of a call, closed again."""
+    return f"{text.partition('(')[0]}(...)" if text.count("(") > text.count(")") else text
 
 
 def _upper(text: str) -> str:

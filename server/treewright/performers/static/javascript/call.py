@@ -28,7 +28,9 @@ _CHAIN = frozenset(
 _FIRST_OF_RECEIVER = frozenset(
     ["forEach", "map", "filter", "some", "every", "find", "findIndex", "flatMap", "findLast", "then", "each", "finally"]
 )  # fmt: skip
-_FROM_CALLBACK = frozenset(["map", "flatMap", "then", "reduce", "reduceRight"])
+_FROM_CALLBACK = frozenset(["map", "flatMap", "then", "reduce", "reduceRight", "Promise"])
+_RESOLVE = named("#resolve")
+"""The first parameter of a promise's executor."""
 
 _WHOLE = re.compile(r":~(req|ctx(\.request|\.req)?)\.(query|body|params|headers?|cookies|files?|fields)$")
 """Sources that are objects: written out whole they become JSON or an inspection, not raw text."""
@@ -52,6 +54,10 @@ class Calls(Evaluate):
         loaded = self._loaded(name, arguments)
         if loaded is not None:
             return loaded
+        if name == _RESOLVE.name and self.unit.resolutions and arguments.positional:
+            given = arguments.positional[0][1]
+            self.unit.resolutions[-1].append(replace_flows(given, self.effective(given.flows)))
+            return UNKNOWN
         self.unit.statement_text = around(self.unit.source.lines, node)
         clean = self.rules_about(name, node, arguments)
         del clean
@@ -208,9 +214,20 @@ class Calls(Evaluate):
             entry = entries.of_callback(self.unit, name, arguments, function)
             if entry is not None and entry.strength >= 2:
                 self.unit.define(self, function, "", self.env, entry)
+            elif name == "Promise" and not self.unit.quiet:
+                given = self._executed(function)
             elif not self.unit.quiet:
                 given = self.inline(function, self._bound(name, arguments, index, function))
         return given
+
+    def _executed(self, function: Node) -> Value:
+        """What a promise is resolved with by its executor."""
+        found: list[Value] = []
+        self.unit.resolutions.append(found)
+        self.inline(function, [_RESOLVE])
+        self.unit.resolutions.pop()
+        flows = merge_flows(*(value.flows for value in found)) if found else ()
+        return Value(flows, composed=any(value.composed for value in found))
 
     def _bound(self, name: str, arguments: Arguments, index: int, function: Node) -> list[Value]:
         """The values that a callback's parameters start with."""

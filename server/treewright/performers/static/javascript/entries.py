@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
+from treewright.performers.static.facts import Label, Mark
+from treewright.performers.static.javascript.chains import checked
 from treewright.performers.static.javascript.node import Node, bare, parameter_target, parameters
 from treewright.performers.static.python.patterns import Arguments
 from treewright.performers.static.python.value import Value, named
@@ -33,12 +35,14 @@ class Entry:
         strength: of its parameters: 3 remote, 2 local, 1 public by convention, 0 internal.
         values: what parameters are, by position, when the framework hands them in.
         name: what the function is called in facts when it has no name of its own.
+        checked: what validators beside the handler establish.
     """
 
     text: str = ""
     strength: int = 0
     values: dict[int, Value] = field(default_factory=dict)
     name: str = ""
+    checked: dict[Label, tuple[Mark, ...]] = field(default_factory=dict)
 
 
 _TAKEN = re.compile(r"^\{[^}]*\b(query|params|body|headers|cookies)\b[^}]*\}$", re.DOTALL)
@@ -88,7 +92,7 @@ def of_callback(unit: "Unit", name: str, arguments: Arguments, function: Node) -
         if not given and (names[0] == "" or _REQUEST.match(names[0])) and unit.web != "koa":
             given = {0: REQUEST, 1: RESPONSE}
         if given:
-            return Entry(route, 3, given, route.partition(" ")[2].strip("`"))
+            return Entry(route, 3, given, route.partition(" ")[2].strip("`"), checked(arguments, function))
         return None
     if given:
         return Entry("request handler", 3, given, "handler")

@@ -118,6 +118,8 @@ class Unit:
     web: str = ""
     browser: bool = True
     statement_text: str = ""
+    resolutions: list[list[Value]] = field(default_factory=list)
+    """What the promises that are being made are resolved with, the innermost last."""
 
     def run(self) -> None:
         """Interpret the module body, then every function in it."""
@@ -146,6 +148,7 @@ class Unit:
         run = FunctionRun(self, facts, scope, task.class_name)
         self.facts.functions.append(facts)
         self._parameters(task, entry, run)
+        run.env.marks |= entry.checked
         run.run(task.node.need("body"), run.env)
 
     @property

@@ -5,7 +5,7 @@ import re
 
 from treewright.performers.static.facts import FileFacts
 from treewright.performers.static.python.checks.registry import run_checks
-from treewright.performers.static.python.source import Fault, Source, parse
+from treewright.performers.static.python.source import FUNCTIONS, Fault, Source, parse
 from treewright.performers.static.python.unit import Unit
 
 _TEST_FILE = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -45,7 +45,7 @@ def analyse(path: str, text: str, digest: str, roots: frozenset[str], library: b
         facts.decoding = "read as Python 2: print statements and the like were taken in their Python 3 form"
     parsed.roots, parsed.library, parsed.asked = roots | {parsed.own_root}, library, facts.asked
     parsed.is_test = facts.is_test = looks_like_test(parsed)
-    facts.imports = [(local, name, parsed.import_lines[local]) for local, name in parsed.imports.items()]
+    facts.imports = [(local, parsed.imports[local], line) for local, line in parsed.import_lines.items()]
     facts.suppressions = [
         (line, comment) for line, comment in parsed.comments if _SUPPRESSION.search(comment)
     ]
@@ -59,14 +59,12 @@ def analyse(path: str, text: str, digest: str, roots: frozenset[str], library: b
 
 
 def looks_like_test(source: Source) -> bool:
-    """A test is named like one and holds test functions or imports a test framework."""
-    named = _TEST_FILE.search(source.path) is not None
-    if not named and not _TEST_FOLDER.search(source.path):
-        return False
-    framework = any(
-        name.partition(".")[0] in {"pytest", "unittest", "nose"} for name in source.imports.values()
-    )
-    return framework or any(
-        isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name.startswith("test")
-        for node in source.tree.body
-    )
+    """A test is named like one and holds test functions, or lies among tests and imports a test framework."""
+    if any(name.partition(".")[0] in {"pytest", "unittest", "nose"} for name in source.imports.values()):
+        return _TEST_FILE.search(source.path) is not None or _TEST_FOLDER.search(source.path) is not None
+    if _TEST_FILE.search(source.path) is None:
+        return (
+            False  # beside tests stand samples and servers that tests start: those are read as what they are
+        )
+    functions = source.nodes(ast.FunctionDef, ast.AsyncFunctionDef)
+    return any(node.name.startswith("test") for node in functions if isinstance(node, FUNCTIONS))

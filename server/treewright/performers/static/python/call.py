@@ -9,27 +9,10 @@ from treewright.performers.static.python.compose import after_query
 from treewright.performers.static.python.evaluate import Evaluate
 from treewright.performers.static.python.parts import element, path_key
 from treewright.performers.static.python.patterns import Arguments, holds
+from treewright.performers.static.python.stores import fetched, store
+from treewright.performers.static.python.texts import split_command, told
 from treewright.performers.static.python.value import Value, constant, merge_flows, named
 
-_MUTATORS = frozenset(
-    [
-        "append",
-        "add",
-        "extend",
-        "insert",
-        "update",
-        "appendleft",
-        "setdefault",
-        "put",
-        "put_nowait",
-        "write",
-        "writelines",
-        "push",
-        "attach",
-        "set",
-        "add_header",
-    ]
-)
 _KEYED = frozenset(["get", "getlist", "pop", "get_all", "getone", "getall", "setdefault"])
 
 
@@ -50,6 +33,8 @@ class Calls(Evaluate):
         for alias in names:
             self._table_rules(alias, node, arguments)
             clean = self._sinks(alias, node, arguments) or clean
+        if not clean and not self.unit.project_callee(name):
+            told(self, name, node, arguments)
         if arguments.spread and name.rpartition(".")[2][:1].isupper():
             self._sinks("(class)", node, arguments)
         return self.result(names, node, arguments)
@@ -107,6 +92,8 @@ class Calls(Evaluate):
 
     def _facts(self, entry: dict[str, Any], arguments: Arguments) -> tuple[tuple[str, str], ...]:
         """What the entry wants shown of the arguments."""
+        if "shown" in entry:
+            return (("shown", entry["shown"]),)
         found = arguments.get(entry["show"]) if "show" in entry else None
         if found is None:
             return ()
@@ -126,7 +113,8 @@ class Calls(Evaluate):
                 continue
             self.sink(
                 rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides")),
-                composed=composed,
+                composed=composed or (unknown and self.unit.rules[rule].kind != "command"),
+                bound=self.unit.rules[rule].kind == "sql" and len(arguments.positional) > 1,
             )  # fmt: skip
             hit = True
         return hit
@@ -136,7 +124,11 @@ class Calls(Evaluate):
         found = next((pair for spec in entry["args"] if (pair := arguments.get(spec)) is not None), None)
         if found is None or found[1].is_const:
             return False
-        return not found[1].name.endswith(("dumps()", "open()", "BytesIO()"))
+        value = found[1]
+        parts = value.items or (value,)
+        if all(part.is_const or part.name.startswith(("sys.", "os.")) for part in parts):
+            return False
+        return not value.name.endswith(("dumps()", "open()", "BytesIO()"))
 
     def _reaching(self, entry: dict[str, Any], arguments: Arguments) -> tuple[tuple[Flow, ...], bool]:
         found = [arguments.get(spec) for spec in entry.get("args", ["0"])]
@@ -153,14 +145,14 @@ class Calls(Evaluate):
         return self.effective(flows), any(value.composed for value in values)
 
     def sink(self, rule: str, node: ast.AST, what: str, flows: tuple[Flow, ...], safe: str = "", *,
-             decides: bool = False, composed: bool = False) -> None:  # fmt: skip
+             decides: bool = False, composed: bool = False, bound: bool = False) -> None:  # fmt: skip
         """Record that flows reach a place where they do harm.
 
         Args:
-            composed: the text is put together from parts. decides: `safe` holds for the whole call, whatever other rows say of it.
+            composed: the text is put together from parts. bound: values are given beside the text. decides: `safe` holds for the whole call, whatever other rows say of it.
         """
         kind = self.unit.rules[rule].kind
-        facts = (("composed", "yes"),) if composed else ()
+        facts = ((("composed", "yes"),) if composed else ()) + ((("bound", "yes"),) if bound else ())
         hit = SinkHit(rule, kind, self.place(node), what, flows, safe, facts)
         if not any(known.rule == rule and known.place == hit.place for known in self.facts.sinks):
             self.facts.sinks.append(hit)
@@ -173,7 +165,6 @@ class Calls(Evaluate):
     def result(self, names: tuple[str, ...], node: ast.Call, arguments: Arguments) -> Value:
         """What the call gives back."""
         name = names[0]
-        tables = self.unit.tables
         for alias in names:
             source = self.origin(alias + "()", node)
             if source is not None:
@@ -182,15 +173,12 @@ class Calls(Evaluate):
         if name.endswith(".replace") and len(given) == 2:
             given = given[1:]  # the text that is taken out does not come in
         flows = merge_flows(arguments.receiver.flows, *(value.flows for _, value in given))
-        self._mutate(node, arguments)
-        for alias in names:
-            for entry in tables.validators.find(alias):
-                self._validate(entry, node, arguments)
-            for entry in tables.sanitisers.find(alias):
-                if holds(entry.get("where", ()), arguments, self.unit.source.segment):
-                    return self._cleaned(entry, node, name, flows, arguments)
-            if tables.drops.find(alias):
-                return named(settled(f"{name}()"))
+        kept = store(self, node, arguments) or fetched(self, node, arguments)
+        if kept is not None:
+            return kept
+        known = self._tabled(names, node, arguments, flows)
+        if known is not None:
+            return known
         special = self._textual(name, node, arguments, flows)
         if special is not None:
             return special
@@ -202,6 +190,23 @@ class Calls(Evaluate):
             return self._call_out(target, node, arguments)
         joined = name == "os.path.join" and bool(flows) and len(arguments.positional) > 1
         return Value(flows, name=settled(f"{name}()") if name else "", composed=joined)
+
+    def _tabled(
+        self, names: tuple[str, ...], node: ast.Call, arguments: Arguments, flows: tuple[Flow, ...]
+    ) -> Value | None:
+        """What the tables of validators, sanitisers and decoders say of a call; None when they say nothing."""
+        name, tables = names[0], self.unit.tables
+        for alias in names:
+            for entry in tables.validators.find(alias):
+                self._validate(entry, node, arguments)
+            for entry in tables.sanitisers.find(alias):
+                if holds(entry.get("where", ()), arguments, self.unit.source.segment):
+                    return self._cleaned(entry, node, name, flows, arguments)
+            if tables.restores.find(alias):
+                return Value(_undone(flows), name=settled(f"{name}()"))
+            if tables.drops.find(alias):
+                return named(settled(f"{name}()"))
+        return None
 
     def _keyed_source(self, source: Value, arguments: Arguments, node: ast.Call) -> Value:
         if arguments.positional:
@@ -235,19 +240,6 @@ class Calls(Evaluate):
         if mark not in known:
             self.env.marks[label] = (*known, mark)
 
-    def _mutate(self, node: ast.Call, arguments: Arguments) -> None:
-        """`items.append(x)`: the receiver may carry what the arguments carry."""
-        if not isinstance(node.func, ast.Attribute) or node.func.attr not in _MUTATORS:
-            return
-        key = path_key(node.func.value)
-        added = merge_flows(*(value.flows for _, value in arguments.all())) if arguments.all() else ()
-        if key is None or not added or key not in self.env.vars:
-            return
-        old = self.env.vars[key]
-        self.env.vars[key] = Value(
-            merge_flows(old.flows, self.effective(added)), name=old.name, composed=old.composed
-        )
-
     def _textual(
         self, name: str, node: ast.Call, arguments: Arguments, flows: tuple[Flow, ...]
     ) -> Value | None:
@@ -269,6 +261,8 @@ class Calls(Evaluate):
             if const is not None:
                 return constant(const)
             return Value(flows, prefix=receiver.prefix, composed=receiver.composed)
+        if attr == "split" and receiver.composed and not arguments.all():
+            return split_command(receiver)
         if attr in _KEYED and arguments.positional:
             key = arguments.positional[0][1]
             if receiver.entries is not None and key.is_const and key.const in receiver.entries:
@@ -307,6 +301,14 @@ class Calls(Evaluate):
                 self.add_mark(flow.label, mark)
         step = Step(node.lineno, f"`{shown(target)}` gives it back")
         return named(f"{target}()", (Flow(Label("ret", str(number)), (step,)),))
+
+
+def _undone(flows: tuple[Flow, ...]) -> tuple[Flow, ...]:
+    """A decoded value is what it was before it was encoded."""
+    return tuple(
+        flow._replace(marks=tuple(mark for mark in flow.marks if "encoded" not in mark.kinds))
+        for flow in flows
+    )
 
 
 def _options(value: Value) -> tuple[Value, ...]:

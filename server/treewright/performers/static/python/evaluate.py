@@ -8,7 +8,7 @@ from treewright.performers.static.env import Env
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Place
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python.compose import after_query, from_template
-from treewright.performers.static.python.parts import element, entry_at, fold, path_key
+from treewright.performers.static.python.parts import compared, element, entry_at, fold, path_key
 from treewright.performers.static.python.value import (
     UNKNOWN,
     UNSET,
@@ -161,6 +161,13 @@ class Evaluate:
         left, right = self.eval(node.left), self.eval(node.right)
         if left.is_const and right.is_const:
             return fold(node.op, left, right)
+        if (
+            isinstance(node.op, ast.Mult)
+            and isinstance(left.const, (str, bytes))
+            and not right.flows
+            and len(left.const) == 1
+        ):
+            return constant(left.const * 16)  # however often: a text of one sign
         flows = merge_flows(left.flows, right.flows)
         if isinstance(node.op, ast.Add):
             prefix = left.prefix
@@ -169,7 +176,8 @@ class Evaluate:
             textual = left.prefix is not None or right.prefix is not None or left.composed or right.composed
             joint = node.left.right if isinstance(node.left, ast.BinOp) else node.left
             if isinstance(joint, ast.Constant) and isinstance(joint.value, str):
-                flows = merge_flows(left.flows, after_query(right, joint.value, node).flows)
+                led = isinstance(node.left, ast.BinOp)
+                flows = merge_flows(left.flows, after_query(right, joint.value, node, led=led).flows)
             return self.unit.prefixed(Value(flows, prefix=prefix, composed=textual or bool(flows)), node)
         if isinstance(node.op, ast.Mod) and isinstance(left.const, str):
             return self._filled(node, left.const, left, right)
@@ -207,7 +215,7 @@ class Evaluate:
                 if open_prefix and value.prefix:
                     prefix += value.prefix
                 open_prefix = whole = False
-            flows = merge_flows(flows, after_query(value, before, node).flows)
+            flows = merge_flows(flows, after_query(value, before, node, led=not open_prefix).flows)
             before += str(text) if text is not None else ""
         if whole:
             return constant(prefix)
@@ -236,8 +244,18 @@ class Evaluate:
         self.env.marks = saved
         return result or UNKNOWN
 
+    def settled_test(self, test: ast.expr, value: Value) -> bool | None:
+        """What a condition over constants of this very function comes to; None for every other."""
+        if not value.is_const:
+            return None
+        names = [part.id for part in ast.walk(test) if isinstance(part, ast.Name)]
+        own = self.facts.name != "<module>" and all(name in self.env.vars for name in names)
+        return bool(value.const) if own or not names else None
+
     def _ifexp(self, node: ast.IfExp) -> Value:
-        self.eval(node.test)
+        settled = self.settled_test(node.test, self.eval(node.test))
+        if settled is not None:
+            return self.eval(node.body if settled else node.orelse)
         saved = dict(self.env.marks)
         sides = []
         for truth, part in ((True, node.body), (False, node.orelse)):
@@ -250,9 +268,8 @@ class Evaluate:
         return join(*sides)
 
     def _compare(self, node: ast.Compare) -> Value:
-        for part in (node.left, *node.comparators):
-            self.eval(part)
-        return UNKNOWN
+        sides = [self.eval(part) for part in (node.left, *node.comparators)]
+        return compared(node.ops[0], *sides) if len(sides) == 2 else UNKNOWN
 
     def _unary(self, node: ast.UnaryOp) -> Value:
         value = self.eval(node.operand)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from treewright.performers.static.env import Env, join_env
 from treewright.performers.static.facts import Flow, FunctionFacts, Label, Mark, Step
 from treewright.performers.static.python.guards import Guards
-from treewright.performers.static.python.parts import element, path_key
+from treewright.performers.static.python.parts import element, matching, path_key
 from treewright.performers.static.python.value import Value, add_step, merge_flows, named
 
 if TYPE_CHECKING:
@@ -214,8 +214,10 @@ class FunctionRun(Guards):
             self.env = before.copy()
             self.assume(node.test, truth)
             ends.append(self.block(body, self.env))
-        if test.is_const and test.const is True:
-            return ends[0]
+        self.env = before
+        settled = self.settled_test(node.test, test)
+        if settled is not None:
+            return ends[0 if settled else 1]
         return join_env(ends[0], ends[1])
 
     def _for(self, node: ast.For | ast.AsyncFor) -> Env | None:
@@ -308,7 +310,7 @@ class FunctionRun(Guards):
     def _match(self, node: ast.Match) -> Env | None:
         subject = self.eval(node.subject)
         before, result, total = self.env, None, False
-        for case in node.cases:
+        for case in matching(node, subject):
             self.env = before.copy()
             for part in ast.walk(case.pattern):
                 name = getattr(part, "name", None) or getattr(part, "rest", None)

@@ -99,7 +99,9 @@ def on_item(run: Any, target: ast.Subscript, base: Value, index: Value, value: V
     if response or (re.search(r"(^|\.)headers$", name) and "request" not in name):
         run.sink("header-built-from-input", target, "the response header", run.effective(value.flows))
     elif name in {"flask.session", "~request.session"} or name.endswith(".session"):
-        if _says_who(run.unit, target, index):
+        if index.flows:
+            run.sink("session-filled-from-input", target, "the session", run.effective(index.flows))
+        elif _says_who(run.unit, target, index):
             run.sink("session-filled-from-input", target, "the session", run.effective(value.flows))
     elif name in {"globals()", "locals()", "vars()", "builtins.globals()"}:
         run.sink("environment-set-from-input", target, name, run.effective(index.flows))

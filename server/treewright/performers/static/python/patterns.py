@@ -15,7 +15,7 @@ from typing import Any
 
 from treewright.performers.static.python.value import UNKNOWN, Value
 
-_CONDITION = re.compile(r"^(-?)([\w|*]+)(!=|=|~|%|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
+_CONDITION = re.compile(r"^(-?)([\w|*-]+?)(!=|=|~|%|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
 
 
 @dataclass(slots=True)

@@ -216,7 +216,79 @@ def _survey(source: Source) -> None:
 
 
 _FAMILIAR = frozenset(
-    ["os", "sys", "subprocess", "pickle", "cPickle", "yaml", "hashlib", "random", "re", "sqlite3", "requests", "json", "base64", "urllib", "urllib2", "shutil", "tempfile", "ssl", "socket", "jwt", "marshal", "shelve", "dill", "jsonpickle", "hmac", "secrets", "xml", "lxml", "zipfile", "tarfile", "html", "logging", "importlib", "paramiko", "ftplib", "telnetlib", "smtplib", "ctypes", "threading", "asyncio", "glob", "struct", "time", "datetime", "string", "uuid", "math", "itertools", "functools", "csv", "configparser", "platform", "pathlib", "io", "codecs", "commands", "popen2", "popen", "signal", "getpass", "psycopg2", "pymysql", "MySQLdb", "sqlalchemy", "flask", "markupsafe", "jinja2", "httpx", "aiohttp", "ldap", "ldap3"]
+    [
+        "os",
+        "sys",
+        "subprocess",
+        "pickle",
+        "cPickle",
+        "yaml",
+        "hashlib",
+        "random",
+        "re",
+        "sqlite3",
+        "requests",
+        "json",
+        "base64",
+        "urllib",
+        "urllib2",
+        "shutil",
+        "tempfile",
+        "ssl",
+        "socket",
+        "jwt",
+        "marshal",
+        "shelve",
+        "dill",
+        "jsonpickle",
+        "hmac",
+        "secrets",
+        "xml",
+        "lxml",
+        "zipfile",
+        "tarfile",
+        "html",
+        "logging",
+        "importlib",
+        "paramiko",
+        "ftplib",
+        "telnetlib",
+        "smtplib",
+        "ctypes",
+        "threading",
+        "asyncio",
+        "glob",
+        "struct",
+        "time",
+        "datetime",
+        "string",
+        "uuid",
+        "math",
+        "itertools",
+        "functools",
+        "csv",
+        "configparser",
+        "platform",
+        "pathlib",
+        "io",
+        "codecs",
+        "commands",
+        "popen2",
+        "popen",
+        "signal",
+        "getpass",
+        "psycopg2",
+        "pymysql",
+        "MySQLdb",
+        "sqlalchemy",
+        "flask",
+        "markupsafe",
+        "jinja2",
+        "httpx",
+        "aiohttp",
+        "ldap",
+        "ldap3",
+    ]
 )
 """Modules that a name means where the file neither imports nor binds it: a piece of a file that was cut out."""
 
@@ -229,7 +301,12 @@ def _familiar(source: Source) -> None:
         return
     bound = {node.id for node in names if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
     bound |= {node.arg for node in source.by_type.get(ast.arg, []) if isinstance(node, ast.arg)}
-    bound |= {node.name for kind in (*FUNCTIONS, ast.ClassDef) for node in source.by_type.get(kind, []) if isinstance(node, kind)}
+    bound |= {
+        node.name
+        for kind in (*FUNCTIONS, ast.ClassDef)
+        for node in source.by_type.get(kind, [])
+        if isinstance(node, kind)
+    }
     source.imports |= {name: name for name in loose - bound}
 
 

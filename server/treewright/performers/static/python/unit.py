@@ -15,6 +15,7 @@ from treewright.performers.static.facts import (
     Label,
     Mark,
     Match,
+    Place,
 )
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python import entries, hooks
@@ -45,6 +46,7 @@ class Tables:
     validators: NameTable
     predicates: NameTable
     ends: NameTable
+    restores: NameTable
 
 
 _loaded: list[Tables] = []
@@ -68,6 +70,7 @@ def tables() -> Tables:
                 index(cleaning["validator"]),
                 index(cleaning["predicate"]),
                 NameTable([(cleaning["ends"], True)]),
+                NameTable([(cleaning["restores"], True)]),
             )
         )
     return _loaded[0]
@@ -100,6 +103,7 @@ class Unit:
     compiled: dict[str, str] = field(default_factory=dict)
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[ast.AST, int] = field(default_factory=dict)
+    reported: dict[tuple[str, Place], int] = field(default_factory=dict)
     entry_nodes: dict[str, Entry] = field(default_factory=dict)
     local_names: dict[str, str] = field(default_factory=dict)
     quiet: bool = False
@@ -303,17 +307,18 @@ class Unit:
         place = self.source.place(node)
         shown = what or self.source.segment(node).split("\n")[0][:80]
         hit = Match(rule, place, shown, safe, safe_line, strength, facts, edits, imports)
-        for index, known in enumerate(self.facts.matches):
-            if known.rule == rule and known.place == place:
-                if known.safe and not safe:  # what one row takes for the safe form another knows better
-                    self.facts.matches[index] = hit
-                return
-        self.facts.matches.append(hit)
+        index = self.reported.setdefault((rule, place), len(self.facts.matches))
+        if index == len(self.facts.matches):
+            self.facts.matches.append(hit)
+        elif (
+            self.facts.matches[index].safe and not safe
+        ):  # what one row takes for the safe form another knows better
+            self.facts.matches[index] = hit
 
     def context(self, entry: dict[str, Any], run: Any) -> bool:
         """Conditions of a call entry about what stands around it."""
         if "near" in entry or "not_near" in entry:
-            around = f"{run.facts.name} {self.statement_text}"
+            around = f"{run.facts.name} {self.statement_text} {self._uses(run) if entry.get('uses') else ''}"
             if "near" in entry and not re.search(entry["near"], around, re.IGNORECASE):
                 return False
             if "not_near" in entry and re.search(entry["not_near"], around, re.IGNORECASE):
@@ -323,6 +328,16 @@ class Unit:
         return not (entry.get("library") and not self.source.library)
 
     statement_text: str = ""
+    statement: ast.stmt | None = None
+
+    def _uses(self, run: Any) -> str:
+        """The lines of this function that use the one name the statement gives its value to."""
+        statement = self.statement
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+            return ""
+        name, place = statement.targets[0].id, run.facts.place
+        rows = self.source.lines[statement.end_lineno or statement.lineno : place.end]
+        return " ".join(row for row in rows[:60] if re.search(rf"(?<![\w.]){re.escape(name)}\b", row))
 
     def exception_value(self, run: FunctionRun, handler: ast.ExceptHandler) -> Value:
         """The value an `except ... as e` binds: its text tells about the inside."""
@@ -333,7 +348,7 @@ class Unit:
 
     def on_call(self, node: ast.Call) -> None:
         """A call was met."""
-        statement = self.source.statement_of(node)
+        statement = self.statement = self.source.statement_of(node)
         first = self.source.lines[statement.lineno - 1]
         last = self.source.lines[min(node.end_lineno or node.lineno, len(self.source.lines)) - 1]
         self.statement_text = first if first is last else f"{first} {last}"

@@ -98,9 +98,26 @@ def join(first: Value | None, second: Value | None) -> Value:
         else (second.name if not first.name else ""),
         first.prefix if first.prefix == second.prefix else None,
         first.composed or second.composed,
-        first.items if first.items == second.items else None,
+        _joined_items(first.items, second.items),
         first.entries if first.entries == second.entries else None,
     )
+
+
+def _joined_items(
+    first: tuple[Value, ...] | None, second: tuple[Value, ...] | None
+) -> tuple[Value, ...] | None:
+    """Parts after two ways meet: what both begin with, and one part for all the rest."""
+    if first is None or second is None or first == second:
+        return first if first == second else None
+    same = 0
+    while same < min(len(first), len(second)) and first[same] == second[same]:
+        same += 1
+    if not same:
+        return None
+    rest: Value | None = None
+    for part in (*first[same:], *second[same:]):
+        rest = join(rest, part)
+    return (*first[:same], *((rest,) if rest is not None else ()))
 
 
 def add_step(value: Value, step: Step) -> Value:

@@ -38,6 +38,8 @@ def _name_of(node: Node) -> tuple[str, Node | None]:
     if node.kind == "field_definition":
         return node.need("property").text, node.field("value")
     left = bare(node.need("left"))
+    if left.kind == "subscript_expression":
+        return string_of(left.need("index")) or "", node.field("right")
     path = member_path(left)
     return (path or left.text).rpartition(".")[2], node.field("right")
 

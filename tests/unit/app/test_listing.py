@@ -37,7 +37,7 @@ FILTERS = st.builds(
 )
 
 
-def grown(folder: Path, nodes: int = NODES, digest: str = "") -> Preset:
+def grown(folder: Path, nodes: int = NODES) -> Preset:
     """Grow a made-up run to a cap."""
     folder.mkdir(parents=True)
     preset = load_preset("brainstorm")
@@ -170,16 +170,12 @@ def test_a_view_that_may_be_late_shows_kept_rows_first_and_then_what_came_after(
 
 
 @pytest.mark.requirement("lsp:runs:older-preset")
-def test_a_run_of_an_older_preset_is_looked_at_but_not_grown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(listing, "WORTH", 1)
-    folder = tmp_path / "run"
-    grown(folder, nodes=20, digest="0" * 64)
-    for _ in range(2):  # folded, then by its kept rows
-        view = TreeView(Context("lsp"), str(folder))
-        assert view.preset.label(Role.ADVANCES) == "PROMISING"
-        assert view.children().rows
+def test_a_run_of_an_older_preset_is_looked_at_but_not_grown(tmp_path: Path) -> None:
+    grown(tmp_path / "run", nodes=20)
+    started = TreeView(Context("lsp"), str(tmp_path / "run")).started
+    older = started.model_copy(update={"preset_digest": "0" * 64})
+    looked = load_for(older, tmp_path, to_look=True)
+    assert looked.materials.preset.label(Role.ADVANCES) == "PROMISING"
     with pytest.raises(RunError) as refusal:
-        load_for(view.started, tmp_path)
+        load_for(older, tmp_path)
     assert refusal.value.code == "preset_changed"

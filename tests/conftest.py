@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import psutil
 import pytest
 
@@ -21,6 +22,11 @@ _KEY_VARIABLE = re.compile(r"(_API_KEY|_TOKEN|_SECRET)$")
 # Nobody listens on port 9 (discard): a child process that heeds proxies fails at once instead of going out.
 _DEAD_PROXY = "http://127.0.0.1:9"
 _PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+
+# On a busy machine any example may take its time; what has to be quick is measured by tests of its own.
+hypothesis.settings.register_profile("treewright", deadline=None)
+hypothesis.settings.load_profile("treewright")
 
 
 # --- a home of its own -----------------------------------------------------------------------------------

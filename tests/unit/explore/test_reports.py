@@ -11,7 +11,8 @@ from tests.unit.explore.growing import CITATION, MemoryRun, none_verified, seede
 from treewright.errors import RequestError
 from treewright.explore.reports.deliverables import deliverables, selected
 from treewright.explore.reports.document import tree_json
-from treewright.explore.reports.markdown import code_span, inert, node_markdown, tree_markdown
+from treewright.explore.reports.inert import inert
+from treewright.explore.reports.markdown import code_span, node_markdown, tree_markdown
 from treewright.explore.reports.page import page
 from treewright.explore.reports.picture import picture
 from treewright.explore.reports.radial import layout

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from treewright.explore.ports import Bodies
+from treewright.explore.reports.inert import inert, inert_line
 from treewright.explore.reports.record import (
     STATE_MARKS,
     NodeRecord,
@@ -23,42 +24,10 @@ from treewright.tree.visible import visible
 LONG_FIELD = 100
 """Lines from which a field goes to a file of its own (contract: exploration, 8)."""
 
-_FENCE = re.compile(r"^\s*(```|~~~)")
-_HEADING = re.compile(r"^(\s{0,3})(#{1,6}\s|={3,}\s*$|-{3,}\s*$)")
-_COMMAND_LINK = re.compile(
-    r"\]\(\s*(?!https?://|#|(?:\.{0,2}/)?[\w-]+(?:[./][\w./-]*)?(?:(?<=[\w/])\#[\w.-]+)?\s*\)"
-    r"|[\w-]+[./][\w./-]*:\d+(?:-\d+)?\s*\))",
-    re.IGNORECASE,
-)
-
-
-def inert(text: str) -> str:
-    """Return prose that cannot break the document it is put into: no headings, raw HTML or command links."""
-    lines = []
-    fenced = False
-    for line in visible(text).split("\n"):
-        if _FENCE.match(line):
-            fenced = not fenced
-            lines.append(line)
-        elif fenced:
-            lines.append(line)
-        else:
-            lines.append(_HEADING.sub(r"\1\\\2", _prose(line)))
-    if fenced:
-        lines.append("```")
-    return "\n".join(lines)
-
-
-def _prose(line: str) -> str:
-    parts = re.split(r"(`+[^`]*`+)", line)
-    for index in range(0, len(parts), 2):
-        parts[index] = _COMMAND_LINK.sub(r"]\\(", parts[index].replace("<", "&lt;"))
-    return "".join(parts)
-
 
 def one_line(text: str) -> str:
     """Return prose on one line, inert, for headings, tables and lists."""
-    return _prose(visible(" ".join(text.split()))).replace("|", "\\|")
+    return inert_line(text).replace("|", "\\|")
 
 
 def field_text(value: FieldValue) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 from lsprotocol import types
 
 from treewright.app.findings import Finding
-from treewright.explore.reports.markdown import inert, one_line
+from treewright.explore.reports.inert import inert
+from treewright.explore.reports.markdown import one_line
 from treewright.surfaces.lsp.actions import TITLES, command_for
 from treewright.surfaces.lsp.board import Shown
 from treewright.surfaces.lsp.documents import Document
@@ -45,7 +46,7 @@ def _about(session: Session, each: Shown) -> str:
         parts.append(f"*{told}*")
     for title, text in ((session.say("Cause"), finding.cause), (session.say("Fix"), finding.fix)):
         if text:
-            parts.append(f"**{title}**: {inert(text)[:_LONGEST]}")
+            parts.append(f"**{title}**: {inert(text[:_LONGEST])}")
     return "\n\n".join(parts)
 
 

@@ -23,3 +23,8 @@ export function withLinks(text: string, links: readonly PlacedLink[]): string {
   }
   return lines.join('\n');
 }
+
+/** Whether a link may be handed to the system's browser: pages only, so that no text of a node starts a program or a command. */
+export function isPage(scheme: string): boolean {
+  return scheme === 'https' || scheme === 'http';
+}

@@ -144,7 +144,7 @@ class RunMap implements vscode.Disposable {
 /** The page; nothing but our own script and style sheet may load. */
 function page(webview: vscode.Webview, style: vscode.Uri, script: vscode.Uri): string {
   const nonce = randomBytes(18).toString('base64');
-  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'; img-src data:`;
+  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'`;
   const t = (text: string): string => escapeHtml(vscode.l10n.t(text));
   const legend = ['advances', 'kept', 'pruned', 'blocked', 'waiting'].map(state => `<li class="${state}">${escapeHtml(stateName(state))}</li>`).join('');
   const keys = t('Arrow keys go from node to node, Enter opens one, plus and minus zoom, 0 fits, slash searches.');

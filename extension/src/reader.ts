@@ -5,7 +5,7 @@ import { openPlace } from './commands';
 import { Debounced } from './coalesce';
 import { documentParts } from './addresses';
 import { openDocument, SCHEME } from './documents';
-import { LINK_PREFIX, withLinks } from './links';
+import { isPage, LINK_PREFIX, withLinks } from './links';
 import { log, reasonOf } from './log';
 import { escapeHtml } from './map';
 
@@ -88,8 +88,10 @@ export class Reader implements vscode.Disposable, vscode.WebviewPanelSerializer 
     } else if (uri.scheme === 'file') {
       const line = Number(/^L(\d+)/.exec(uri.fragment)?.[1] ?? 1);
       await openPlace({ uri: uri.with({ fragment: '' }).toString(), path: uri.path, start: line, end: line }, true);
-    } else {
+    } else if (isPage(uri.scheme)) {
       await vscode.env.openExternal(uri);
+    } else {
+      log().warn(`a link to ${uri.scheme}: is not followed`);
     }
   }
 
@@ -132,7 +134,7 @@ export class Reader implements vscode.Disposable, vscode.WebviewPanelSerializer 
 
 function page(webview: vscode.Webview, style: vscode.Uri, script: vscode.Uri): string {
   const nonce = randomBytes(18).toString('base64');
-  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'`;
+  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'`;
   return `<!DOCTYPE html>
 <html lang="${escapeHtml(vscode.env.language)}">
 <head>

@@ -135,6 +135,11 @@ class Linker:
         self.asked.add(("writes", field))
         return bool(self._project.writes(field))
 
+    def is_defined(self, callee: str) -> bool:
+        """Whether a dotted callee is a function of the project."""
+        self.asked.add(("name", callee))
+        return bool(self._project.find(callee))
+
     def is_called(self, name: str) -> bool:
         """Whether the project calls a function."""
         self.asked.add(("callers", name))

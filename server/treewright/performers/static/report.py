@@ -37,12 +37,15 @@ class Reporter:
     def of_sink(self, facts: FileFacts, function: FunctionFacts, hit: SinkHit) -> Finding | None:
         """The finding of a sink: the strongest origin without a mitigation, else the strongest with one."""
         rule = self._rule(facts, hit.rule)
+        own = dict(hit.facts).get("callee")
+        if own and self.linker.is_defined(own):
+            return None  # what the project's own function does with it is looked at there
         origins = self._origins(facts, function, hit, rule)
         if not origins:
-            unknown = not hit.flows or (("composed", "yes") in hit.facts and self._unknown(function, hit))
-            return (
-                self._opaque(facts, function, hit, rule) if rule.opaque and unknown and not hit.safe else None
-            )
+            open_end = not hit.flows or (("composed", "yes") in hit.facts and self._unknown(function, hit))
+            bound = ("bound", "yes") in hit.facts  # then only names of tables and columns vary
+            told = rule.opaque and open_end and not hit.safe and not bound
+            return self._opaque(facts, function, hit, rule) if told else None
         setting = self.setting(facts)
         open_ones = [] if hit.safe else [o for o in origins if not o.mitigations(rule.kind)]
         chosen = (open_ones or origins)[0]

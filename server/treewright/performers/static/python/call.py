@@ -33,7 +33,7 @@ class Calls(Evaluate):
         for alias in names:
             self._table_rules(alias, node, arguments)
             clean = self._sinks(alias, node, arguments) or clean
-        if not clean and not self.unit.project_callee(name):
+        if not clean:
             told(self, name, node, arguments)
         if arguments.spread and name.rpartition(".")[2][:1].isupper():
             self._sinks("(class)", node, arguments)
@@ -145,14 +145,20 @@ class Calls(Evaluate):
         return self.effective(flows), any(value.composed for value in values)
 
     def sink(self, rule: str, node: ast.AST, what: str, flows: tuple[Flow, ...], safe: str = "", *,
-             decides: bool = False, composed: bool = False, bound: bool = False) -> None:  # fmt: skip
+             decides: bool = False, composed: bool = False, bound: bool = False, callee: str = "") -> None:  # fmt: skip
         """Record that flows reach a place where they do harm.
 
         Args:
-            composed: the text is put together from parts. bound: values are given beside the text. decides: `safe` holds for the whole call, whatever other rows say of it.
+            composed: the text is put together from parts. bound: values are given beside the text. callee: a function
+                that may be the project's own, which then answers for itself. decides: `safe` holds for the whole call, whatever other rows say of it.
         """
         kind = self.unit.rules[rule].kind
-        facts = ((("composed", "yes"),) if composed else ()) + ((("bound", "yes"),) if bound else ())
+        marked = (
+            ("composed", "yes" if composed else ""),
+            ("bound", "yes" if bound else ""),
+            ("callee", callee),
+        )
+        facts = tuple((key, text) for key, text in marked if text)
         hit = SinkHit(rule, kind, self.place(node), what, flows, safe, facts)
         if not any(known.rule == rule and known.place == hit.place for known in self.facts.sinks):
             self.facts.sinks.append(hit)

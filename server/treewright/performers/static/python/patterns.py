@@ -3,7 +3,7 @@
 A name is exact (`os.system`), a method of anything (`*.execute`), or everything below (`paramiko.client.*`).
 A condition is one string: `verify=False`, `verify!=False`, `mode|1~w` (constant text matches the regular
 expression), `0%^/tmp/` (text that it begins with), `0@password` (source text matches), `bits|0<2048`, `shell!` (given), `-timeout` (not given),
-`0^` (known constant), `recv@cursor`, `0+` (composed text). `a|1` means keyword `a`, else position 1.
+`0^` (known constant), `0[` (a list that begins with a constant), `recv@cursor`, `0+` (composed text). `a|1` means keyword `a`, else position 1.
 """
 
 import ast
@@ -15,7 +15,7 @@ from typing import Any
 
 from treewright.performers.static.python.value import UNKNOWN, Value
 
-_CONDITION = re.compile(r"^(-?)([\w|*-]+?)(!=|=|~|%|@|<|>|!|\^|\+|$)(.*)$", re.DOTALL)
+_CONDITION = re.compile(r"^(-?)([\w|*-]+?)(!=|=|~|%|@|<|>|!|\^|\+|\[|$)(.*)$", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -104,6 +104,8 @@ def _test(operator: str, literal: Any, node: ast.expr, value: Value, text: TextO
             return True
         case "^":
             return value.is_const
+        case "[":
+            return value.items is not None and len(value.items) > 0 and value.items[0].is_const
         case "+":
             return value.composed or (not value.is_const and bool(value.flows))
         case _:

@@ -53,7 +53,10 @@ def told(run: Any, name: str, node: ast.Call, arguments: Arguments) -> None:
         bound = rule.startswith("sql") and any(
             after is not part for after, _ in arguments.all() if after.col_offset > part.col_offset
         )
-        run.sink(rule, node, _shown(node), run.effective(value.flows), composed=True, bound=bound)
+        callee = run.unit.project_callee(name)
+        run.sink(
+            rule, node, _shown(node), run.effective(value.flows), composed=True, bound=bound, callee=callee
+        )
         return
 
 

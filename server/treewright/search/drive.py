@@ -77,7 +77,7 @@ def repair_program(
         stopped: asked between batches whether to stop early.
     """
     stop = clock() + seconds
-    baseline, quick_s = measure_start(program, plan, host, screener)
+    baseline, quick_s, screener = measure_start(program, plan, host, screener)
     repair = Repair(program, plan, baseline, limits)
     screen_mutants(repair, plan, screener, quick_s, lambda: clock() < stop and not stopped())
     ranked, distinct = rank(program, with_timeout(plan, quick_s), repair.passing, screener)

@@ -1,8 +1,10 @@
 """Orders the mutants that pass every check: overfitting is kept down by preferring what changes least.
 
 Where checks are few, many programs pass them. They are told apart on inputs made from the checks' own (see
-`probes`): programs that agree on all of them form a group. The rank of a program is its cost in bits (how
-likely such an edit is, how much it changes), less what the agreement of independent programs is worth.
+`probes`): programs that agree on all of them form a group. A program's cost in bits says how unlikely it is: such an
+edit, so much changed, names left unread, faults that were not there. The group that is likeliest as a whole comes
+first, since many small edits that come to the same are many ways in which the same program can have been broken;
+inside a group the cheapest program.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import eq
 
 from treewright.search.candidates import change_size
 from treewright.search.checks import Observation, Plan
@@ -26,7 +29,7 @@ class Ranked:
     Attributes:
         mutant: the program.
         size: how much of the syntax tree it changes.
-        score: bits; the lowest is chosen.
+        score: bits; the lowest of a group is its first.
         group: number of the group that behaves alike, 0 for the chosen one's.
         note: the parts of the score, for the report.
     """
@@ -41,8 +44,8 @@ class Ranked:
 SIZE_BITS = 0.35
 """Bits for each changed node of the syntax tree."""
 
-AGREEMENT_BITS = 1.5
-"""Bits for a whole group's agreement: the share of all passing programs' likelihood that behaves alike."""
+EDIT_BITS = 1.0
+"""Bits for each edit after the first, beside what the search for them counts."""
 
 FAULT_BITS = 3.0
 """Bits for raising or hanging on every generated input where the starting program did not."""
@@ -73,31 +76,43 @@ def rank(
     probes = probe_plan(plan)
     behaviours: list[tuple[object, ...]] = [() for _ in passing]
     faults = [0.0 for _ in passing]
+    same = [0.0 for _ in passing]
     if len(passing) > 1 and probes.checks:
         traces = screener.screen([program, *(one.mutant.source for one in passing)], probes)
         behaviours = [_behaviour(trace, probes) for trace in traces[1:]]
         before = _fault_share(traces[0], probes)
+        start = _behaviour(traces[0], probes)
+        same = [sum(map(eq, start, one)) / len(start) for one in behaviours]
         faults = [max(0.0, _fault_share(trace, probes) - before) for trace in traces[1:]]
-    sizes = [change_size(program, one.mutant.source) for one in passing]
-    odd = [_oddity(program, one.mutant.source) for one in passing]
-    base = [
-        one.mutant.cost + SIZE_BITS * size + bits for one, size, bits in zip(passing, sizes, odd, strict=True)
-    ]
-    shares = _shares(base, behaviours)
-    found = []
-    for index, one in enumerate(passing):
-        agreement = AGREEMENT_BITS * shares[behaviours[index]]
-        fault = FAULT_BITS * faults[index]
-        score = base[index] - agreement + fault
-        note = f"size {sizes[index]} odd {odd[index]:.1f} agree {shares[behaviours[index]]:.2f} fault {faults[index]:.2f} score {score:.2f}"
-        found.append((score, index, Ranked(one.mutant, sizes[index], score, 0, note)))
-    found.sort(key=lambda item: item[:2])
+    costs = [_cost(program, one, fault) for one, fault in zip(passing, faults, strict=True)]
+    shares = _shares([cost.bits for cost in costs], behaviours)
+    order = sorted(
+        range(len(passing)), key=lambda index: (-shares[behaviours[index]], costs[index].bits, index)
+    )
     numbers: dict[tuple[object, ...], int] = {}
     ordered = []
-    for _, index, item in found:
-        group = numbers.setdefault(behaviours[index], len(numbers))
-        ordered.append(Ranked(item.mutant, item.size, item.score, group, item.note))
+    for index in order:
+        cost, behaviour = costs[index], behaviours[index]
+        group = numbers.setdefault(behaviour, len(numbers))
+        note = f"{cost.note} group {shares[behaviour]:.2f} same {same[index]:.2f}"
+        ordered.append(Ranked(passing[index].mutant, cost.size, cost.bits, group, note))
     return tuple(ordered), len(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """How unlikely one passing mutant is, and why."""
+
+    bits: float
+    size: int
+    note: str
+
+
+def _cost(program: str, one: Screened, fault: float) -> _Cost:
+    size, odd = change_size(program, one.mutant.source), _oddity(program, one.mutant.source)
+    more = EDIT_BITS * (len(one.mutant.edits) - 1)
+    bits = one.mutant.cost + SIZE_BITS * size + odd + FAULT_BITS * fault + more
+    return _Cost(bits, size, f"bits {bits:.2f} size {size} odd {odd:.1f} fault {fault:.2f}")
 
 
 def _oddity(before: str, after: str) -> float:

@@ -14,6 +14,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from treewright.parsing import parse_program
 from treewright.search.checks import Check, Observation, Plan, Verdict, judge
 from treewright.search.mutate.catalogue import edits_of
 from treewright.search.mutate.digest import program_digest
@@ -122,7 +123,7 @@ _GAP_BITS = 4.0
 _WIDEN_AT_ONCE = 6
 """Bases taken at a time when nothing came closer."""
 
-_SECOND_EDIT_BITS = 2.0
+_SECOND_EDIT_BITS = 3.0
 """A bug of two edits is rarer than one of one."""
 
 
@@ -158,7 +159,7 @@ class Repair:
         if digest is None or self.start.complete:
             return
         self._seen.add(digest)
-        tree = ast.parse(program)
+        tree = parse_program(program)
         executed = {one.check_id: one.lines for one in baseline.observations}
         passed = {verdict.check_id: verdict.passed for verdict in self.start.verdicts}
         self._push(_Base(program, 0.0, 0.0, (), None, line_costs(tree, executed, passed)))
@@ -292,7 +293,7 @@ class Repair:
         del self._waiting[:_WIDEN_AT_ONCE]
 
     def _lines_of(self, screened: Screened, trace: Trace) -> dict[int, float]:
-        tree = ast.parse(screened.mutant.source)
+        tree = parse_program(screened.mutant.source)
         executed = {one.check_id: one.lines for one in trace.observations}
         if not any(executed.values()):
             executed = {one.check_id: one.lines for one in self._observed}
@@ -331,7 +332,7 @@ def _check_strings(checks: Sequence[Check]) -> tuple[str, ...]:
     for check in checks:
         for text in (check.context, check.evaluate):
             try:
-                tree = ast.parse(text)
+                tree = parse_program(text)
             except SyntaxError:
                 continue
             for node in ast.walk(tree):

@@ -41,7 +41,8 @@ def _symptoms(check: Check, verdict: Verdict, observed: Observation | None) -> l
     if verdict.status is ObservedStatus.TIMEOUT:
         return ["timeout"]
     if verdict.error:
-        return [verdict.error]
+        of_none = verdict.error in ("AttributeError", "TypeError") and "NoneType" in verdict.message
+        return [verdict.error, *(["none_used"] if of_none else [])]
     if (
         observed is None
         or check.kind is not CheckKind.VALUE

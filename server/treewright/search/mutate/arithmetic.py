@@ -102,7 +102,9 @@ def _binary(node: ast.BinOp, site: Site) -> Iterator[Edit]:
             tight = level + 1 if other not in ("and", "or") else level
             left_level = level + 1 if other == "**" else level
             text = f"{site.operand(node.left, left_level)} {other} {site.operand(node.right, tight)}"
-            yield Edit(operator, (site.replace(node, text, level),), node.lineno, idiom)
+            # What was written as a true division was seldom meant to be a whole one.
+            extra = idiom + (1.0 if (sign, other) == ("/", "//") else 0.0)
+            yield Edit(operator, (site.replace(node, text, level),), node.lineno, extra)
     yield Edit("arithmetic.drop", (site.replace(node, left, strength(node.left)),), node.lineno)
     extra = 0.0 if sign in "+*%" else 1.0
     yield Edit("arithmetic.drop", (site.replace(node, right, strength(node.right)),), node.lineno, extra)

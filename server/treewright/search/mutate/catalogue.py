@@ -18,6 +18,7 @@ from treewright.search.mutate import (
     conditions,
     constants,
     donors,
+    forms,
     insertions,
     names,
     offsets,
@@ -46,6 +47,7 @@ FAMILIES: tuple[Family, ...] = (
     statements.propose,
     insertions.propose,
     donors.propose,
+    forms.propose,
 )
 
 UNREAD_BITS = 2.0

@@ -39,10 +39,13 @@ def _statements(node: ast.stmt, site: Site) -> Iterator[tuple[str, str, float]]:
     kinds = scope.kinds
     names = scope.names[:12]
     in_loop = site.loop_of(node) is not None
+    stored = _stored(scope.node)
     for one in names:
         kind = kinds.of_name(one)
+        # A parameter that nothing stores to is seldom what a missing statement stores to.
+        given = 0.0 if one in stored or one not in scope.params else 1.5
         if fits(kind, "num"):
-            unsure = 0.0 if kind == "num" else 2.0
+            unsure = given + (0.0 if kind == "num" else 2.0)
             for step in (" += 1", " -= 1"):
                 yield f"{one}{step}", "insert.step", unsure + (0.0 if in_loop else 2.0)
             yield f"{one} = 0", "insert.reset", unsure + (0.5 if in_loop else 1.5)
@@ -58,13 +61,21 @@ def _statements(node: ast.stmt, site: Site) -> Iterator[tuple[str, str, float]]:
                     yield f"{one}.{verb}({other})", "insert.collect", 0.0 if in_loop else 1.0
         for other in names:
             if other != one and fits(kind, kinds.of_name(other)):
-                unsure = 0.0 if kind == kinds.of_name(other) or kind == "any" else 0.7
+                unsure = given + (0.0 if kind == kinds.of_name(other) or kind == "any" else 0.7)
                 yield f"{one} = {other}", "insert.assign", unsure + (0.0 if in_loop else 1.0)
                 if kind == "num" and kinds.of_name(other) == "num":
                     yield f"{one} += {other}", "insert.step", unsure + 1.0
     if in_loop:
         yield "break", "insert.jump", 0.0
         yield "continue", "insert.jump", 0.5
+
+
+def _stored(function: ast.AST) -> set[str]:
+    return {
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
 
 def _guards(node: ast.stmt, site: Site, material: Material) -> Iterator[Edit]:

@@ -40,21 +40,41 @@ def _name(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:
         return
     if target and isinstance(parent, (ast.comprehension, ast.For, ast.Tuple)):
         return
+    namesake = _NAMESAKE_BITS if _passes_its_namesake(node, parent, material) else 0.0
     candidates = scope.local if target else [*site.readable(node), *scope.globals]
     for name in dict.fromkeys(candidates):
         if name == node.id or (name in _BUILTINS and name not in scope.names):
             continue
         other = scope.kinds.of_name(name)
         if fits(kind, other):
-            extra = 0.0 if kind == other else 0.5
+            extra = namesake + (0.0 if kind == other else 0.5)
             yield Edit(
                 "name.target" if target else "name.variable", (site.replace(node, name),), node.lineno, extra
             )
         elif not target and kind == "num" and other in ("list", "str", "seq", "dict", "set"):
-            yield Edit("name.length", (site.replace(node, f"len({name})"),), node.lineno)
+            # Dividing by how many there are is what an average does.
+            divides = (
+                isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Div) and parent.right is node
+            )
+            extra = -1.0 if divides else 0.0
+            yield Edit("name.length", (site.replace(node, f"len({name})"),), node.lineno, extra)
     if not target and kind in ("num", "any", "str") and not isinstance(parent, ast.Attribute):
         for number in ("0", "1"):
             yield Edit("name.constant", (site.replace(node, number),), node.lineno)
+
+
+_NAMESAKE_BITS = 1.5
+"""An argument that has the name of its parameter is seldom the wrong one."""
+
+
+def _passes_its_namesake(node: ast.Name, parent: ast.AST | None, material: Material) -> bool:
+    if not (isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and node in parent.args):
+        return False
+    function = material.functions.get(parent.func.id)
+    index = parent.args.index(node)
+    return (
+        function is not None and index < len(function.args.args) and function.args.args[index].arg == node.id
+    )
 
 
 def _function(node: ast.Name, site: Site, material: Material) -> Iterator[Edit]:

@@ -33,7 +33,7 @@ def unread_names(tree: ast.AST) -> set[str]:
 
 
 def degenerate(tree: ast.AST) -> int:
-    """How many expressions say nothing: `x - x`, `x == x`, `a and a`, `x if c else x`, a call swallowed twice."""
+    """How many expressions say nothing: `x - x`, `x == x`, `a and a`, `x if c else x`, `f(x, x)`."""
     found = 0
     for node in ast.walk(tree):
         match node:
@@ -47,7 +47,7 @@ def degenerate(tree: ast.AST) -> int:
                 found += sum(_same(a, b) for i, a in enumerate(values) for b in values[i + 1 :])
             case ast.IfExp(body=body, orelse=orelse):
                 found += _same(body, orelse)
-            case ast.Call(func=ast.Name(id="max" | "min"), args=[left, right]):
+            case ast.Call(args=[left, right, *_]) if not isinstance(left, ast.Constant):
                 found += _same(left, right)
             case ast.Assign(targets=[target], value=value):
                 found += ast.unparse(target) == ast.unparse(value)

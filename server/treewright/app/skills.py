@@ -7,6 +7,7 @@ from treewright.app.context import Context
 from treewright.errors import PresetError
 from treewright.presets.loader import list_presets, load_preset_file
 from treewright.presets.skills import Skill, preset_skill, topic_skills
+from treewright.regular import read_regular
 from treewright.store.artifacts import write_artifact
 from treewright.store.durable import make_folder, telling
 
@@ -86,5 +87,7 @@ def write_skills(
 
 
 def _text(path: Path) -> str:
+    if not path.exists():
+        return ""
     with telling(path, "read"):
-        return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+        return read_regular(path).decode("utf-8", "replace").replace("\r\n", "\n")

@@ -6,10 +6,11 @@ that a mutation costs one durable write and not two.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TypeVar
 
 from treewright.deliberate.encoding import decode, encode
 from treewright.deliberate.ports import MovedTo, Rewrite, SessionEntry, SessionFacts, StoredSession
@@ -17,10 +18,16 @@ from treewright.deliberate.session import Session
 from treewright.errors import StoreError
 from treewright.regular import LARGEST_STORED, read_regular
 from treewright.store.documents import Change, Document, Stamp
+from treewright.store.durable import telling
 from treewright.store.index import Index, IndexEntry
 from treewright.store.moves import move_document
 from treewright.store.paths import Root
 from treewright.store.strict_json import decode_object
+
+Found = TypeVar("Found")
+
+_MOVED_MOST = 8
+"""Moves by other processes that one reading of a session follows."""
 
 INDEX_EVERY_S = 30.0
 """Seconds that the index's time of the last change may lag behind."""
@@ -63,12 +70,15 @@ class FileSessionStore:
 
     def version(self, session_id: str) -> str:
         """Return which saved state the file is in."""
-        return _version(self._document(session_id).present())
+        return _version(self._where_it_is(session_id, Document.present))
 
     def read(self, session_id: str) -> StoredSession:
         """Read the file, or recover it; see `Document.load`."""
         held = self._held.get(session_id)
-        loaded = held.load(_whole) if held else self._document(session_id).load(_whole)
+        if held is not None:
+            loaded = held.load(_whole)
+        else:
+            loaded = self._where_it_is(session_id, lambda document: document.load(_whole))
         return StoredSession(loaded.value, _version(loaded.stamp), loaded.note)
 
     def place(self, session_id: str) -> str:
@@ -157,6 +167,17 @@ class FileSessionStore:
         moved = move_document(self._document(session_id), target, rewritten, force=force, record=record)
         return MovedTo(str(target), moved.warning)
 
+    def _where_it_is(self, session_id: str, look: Callable[[Document], Found]) -> Found:
+        """Look at the file; once more where the index has it by now, when another process moved it meanwhile."""
+        for _ in range(_MOVED_MOST):
+            document = self._document(session_id)
+            try:
+                return look(document)
+            except StoreError as fault:
+                if fault.code != "document_missing" or self._document(session_id).path == document.path:
+                    raise
+        return look(self._document(session_id))
+
     def _document(self, session_id: str) -> Document:
         return Document(self._path(session_id), lock=self._lock(session_id))
 
@@ -190,7 +211,9 @@ def describe_session(path: Path) -> IndexEntry | None:
     """Return the index entry of a session's file, for rebuilding an index; None when it is no session."""
     if path.suffix != ".json" or not path.is_file():
         return None
-    session = decode(read_regular(path, LARGEST_STORED))
+    with telling(path, "read"):
+        content = read_regular(path, LARGEST_STORED)
+    session = decode(content)
     return _entry(session.id, path.absolute(), session_facts(session))
 
 

@@ -48,8 +48,12 @@ pictures: dev node ## take the pictures of docs/pictures anew, in a real VS Code
 format: dev ## format the code and mend what the linter can mend
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format --quiet .
 
-soak: dev ## the long form of the tests (hours)
+soak: dev ## the long form of the tests (hours); MINUTES=30 for the faults and the fuzzing by fresh chance, so long
+ifdef MINUTES
+	@$(BIN)/python -m tests.trust.soak --minutes "$(MINUTES)" $(ARGS)
+else
 	@$(PYTEST) -q --timeout=0 -m soak tests $(ARGS)
+endif
 
 bench: dev ## measure what docs/benchmarks reports
 	@$(PYTEST) -q --timeout=0 -m bench -s tests $(ARGS)

@@ -154,7 +154,7 @@ def derive_result(
     cited += defense
     scores = answer.get("scores") or (previous.scores if previous else {})
     kept = previous.defense_shown if previous and "scores" not in answer else shown
-    edits = edits_of(answer.get("edits"), brief.root_spec.workspace) if "edits" in answer else []
+    edits = edits_of(answer.get("edits"), brief.root_spec.workspace, _files(brief, cited))
     body = Derivation(
         fields=fields,
         scores={key: int(value) for key, value in scores.items()},
@@ -212,14 +212,23 @@ def _checks(answer: Mapping[str, Any]) -> list[NumericCheck]:
     ]
 
 
-def edits_of(given: object, workspace: str) -> list[Edit]:
-    """Return the edits that can be applied: inside the workspace, at lines that exist, and Python that still parses."""
+def _files(brief: Brief, cited: Sequence[Citation]) -> frozenset[str]:
+    """Return the files that a finding is about: what it cites, and what is looked at when that is one file."""
+    return frozenset({citation.path for citation in cited if citation.path} | {brief.root_spec.path})
+
+
+def edits_of(given: object, workspace: str, files: Collection[str]) -> list[Edit]:
+    """Return the edits that can be applied: of the finding's own files, at lines that exist, and Python that still parses.
+
+    What is audited may tell the model to write elsewhere. So a file outside the workspace, one that the finding does not cite, and
+    one whose name or folder begins with a dot (hooks of git, settings of an editor) are never proposed to be changed.
+    """
     found: list[Edit] = []
     root = Path(workspace).resolve()
     for each in given if isinstance(given, list) else []:
-        path = (root / str(each["path"])).resolve()
         try:
-            if not path.is_relative_to(root):
+            path = (root / str(each["path"])).resolve()
+            if not path.is_relative_to(root) or not _may_change(path.relative_to(root), files):
                 continue
             lines = read_regular(path).decode("utf-8").splitlines(keepends=True)
         except (OSError, UnicodeDecodeError, ValueError):
@@ -234,6 +243,10 @@ def edits_of(given: object, workspace: str) -> list[Edit]:
             continue
         found.append(Edit(path=path.relative_to(root).as_posix(), start=start, end=end, old=old, new=new))
     return found
+
+
+def _may_change(path: Path, files: Collection[str]) -> bool:
+    return path.as_posix() in files and not any(part.startswith(".") for part in path.parts)
 
 
 def _parses(path: Path, text: str) -> bool:

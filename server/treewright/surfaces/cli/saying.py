@@ -35,6 +35,13 @@ def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
         raise storage_error(fault, Path("stderr" if err else "stdout"), "write to") from fault
 
 
+def short_path(path: Path) -> Path:
+    """Return a path as it is shortest for a person: below the current folder, else whole."""
+    with contextlib.suppress(ValueError, OSError):
+        return path.relative_to(Path.cwd())
+    return path
+
+
 def go_on(folder: Path) -> str:
     """Return the line that names the command by which a stopped run goes on, to be pasted into a shell."""
     return f"Go on with: treewright resume {shlex.quote(str(folder))}"

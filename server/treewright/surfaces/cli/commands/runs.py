@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from treewright.app.treewright import Treewright
-from treewright.surfaces.cli.saying import say
+from treewright.surfaces.cli.saying import say, short_path
 
 
 @click.command()
@@ -23,4 +23,7 @@ def runs(here: bool, form: str) -> None:
     if not entries:
         say("No runs yet. Start one: treewright audit PATH")
     for entry in entries:
-        say(f"{entry.id}  {entry.updated[:16]}  {entry.status:<18} {entry.preset:<12} {entry.title[:60]}")
+        what = entry.preset if entry.kind == "exploration" else entry.kind
+        when = entry.updated[:16].replace("T", " ")
+        say(f"{entry.id}  {when}  {entry.status:<18} {what:<12} {entry.title[:60]}")
+        say(f"{'':<14}{short_path(entry.path)}")

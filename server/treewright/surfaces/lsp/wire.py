@@ -5,7 +5,9 @@ both sides at once. Whatever prints in this process (libraries, native code, chi
 """
 
 import asyncio
+import errno
 import os
+import queue
 import sys
 import threading
 from dataclasses import dataclass
@@ -13,7 +15,12 @@ from typing import BinaryIO, Protocol
 
 LARGEST_FRAME = 64 * 1024 * 1024
 """Bytes of the largest message taken; an editor that opens a file of 16 MiB sends it escaped, in one message."""
+LARGEST_BACKLOG = 4 * LARGEST_FRAME
+"""Bytes that a client may leave unread."""
+LAST_WORDS_S = 2.0
+"""Longest wait for a client to read the last of it."""
 WIRE_THREAD = "wire"
+OUT_THREAD = "wire out"
 _LONGEST_HEADER = 8192
 
 
@@ -93,11 +100,11 @@ def _skip(stream: BinaryIO, length: int) -> BadFrame | None:
 
 def start_reader(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> "asyncio.Queue[Frame]":
     """Read frames in a thread and return the queue they come to; its last item is None."""
-    queue: asyncio.Queue[Frame] = asyncio.Queue()
+    frames: asyncio.Queue[Frame] = asyncio.Queue()
 
     def hand_over(frame: Frame) -> bool:
         try:
-            loop.call_soon_threadsafe(queue.put_nowait, frame)
+            loop.call_soon_threadsafe(frames.put_nowait, frame)
         except RuntimeError:  # the loop has ended
             return False
         return True
@@ -115,29 +122,55 @@ def start_reader(stream: BinaryIO, loop: asyncio.AbstractEventLoop) -> "asyncio.
                 return
 
     threading.Thread(target=read, name=WIRE_THREAD, daemon=True).start()
-    return queue
+    return frames
 
 
 class StreamWriter:
-    """Writes frames to a blocking stream, whole ones from whatever thread."""
+    """Writes frames to a blocking stream, whole ones from whatever thread, in a thread of its own.
+
+    So a client that does not read holds up nothing of ours: its messages are still read, and its end is noticed.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         """Write to a stream."""
         self._stream = stream
         self._turn = threading.Lock()
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._waiting = 0
+        self._gone = False
+        self._thread = threading.Thread(target=self._run, name=OUT_THREAD, daemon=True)
+        self._thread.start()
 
     def write(self, data: bytes) -> None:
         """Send a frame.
 
         Raises:
-            OSError: the client is gone.
+            OSError: the client is gone, or has left very much unread.
         """
         with self._turn:
-            self._stream.write(data)
-            self._stream.flush()
+            self._waiting += len(data)
+            self._gone = self._gone or self._waiting > LARGEST_BACKLOG
+            if self._gone:
+                raise BrokenPipeError(errno.EPIPE, "the client is gone")
+            self._frames.put(data)
+
+    def _run(self) -> None:
+        while (data := self._frames.get()) is not None:
+            try:
+                self._stream.write(data)
+                self._stream.flush()
+            except (OSError, ValueError):
+                self._gone = True
+                return
+            with self._turn:
+                self._waiting -= len(data)
 
     def close(self) -> None:
-        """Close the stream, whether or not anybody still reads it."""
+        """Send what waits and close the stream; a client that does not read it is not waited for."""
+        self._frames.put(None)
+        self._thread.join(LAST_WORDS_S)
+        if self._thread.is_alive():
+            return  # closing would wait for the same client
         try:
             self._stream.close()
         except OSError:

@@ -11,7 +11,7 @@ from treewright.performers.static.python.parts import element, path_key
 from treewright.performers.static.python.patterns import Arguments, holds
 from treewright.performers.static.python.stores import fetched, store
 from treewright.performers.static.python.texts import split_command, told
-from treewright.performers.static.python.value import Value, constant, merge_flows, named
+from treewright.performers.static.python.value import MAX_MARKS, Value, constant, merge_flows, named
 
 _KEYED = frozenset(["get", "getlist", "pop", "get_all", "getone", "getall", "setdefault"])
 
@@ -160,13 +160,13 @@ class Calls(Evaluate):
         )
         facts = tuple((key, text) for key, text in marked if text)
         hit = SinkHit(rule, kind, self.place(node), what, flows, safe, facts)
-        if not any(known.rule == rule and known.place == hit.place for known in self.facts.sinks):
+        index = self.unit.noted.setdefault((id(self.facts), rule, hit.place), len(self.facts.sinks))
+        if index == len(self.facts.sinks):
             self.facts.sinks.append(hit)
             return
-        for index, known in enumerate(self.facts.sinks):  # a loop body is run twice: keep both rounds' flows
-            if known.rule == rule and known.place == hit.place:
-                merged = merge_flows(known.flows, flows)
-                self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
+        known = self.facts.sinks[index]  # a loop body is run twice: keep both rounds' flows
+        merged = merge_flows(known.flows, flows)
+        self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
 
     def result(self, names: tuple[str, ...], node: ast.Call, arguments: Arguments) -> Value:
         """What the call gives back."""
@@ -209,6 +209,9 @@ class Calls(Evaluate):
                 if holds(entry.get("where", ()), arguments, self.unit.source.segment):
                     return self._cleaned(entry, node, name, flows, arguments)
             if tables.restores.find(alias):
+                given = arguments.positional[0][1] if arguments.positional else arguments.receiver
+                if given.is_const:
+                    return constant(given.const)  # a text of the program's own, however it is written
                 return Value(_undone(flows), name=settled(f"{name}()"))
             if tables.drops.find(alias):
                 return named(settled(f"{name}()"))
@@ -243,7 +246,7 @@ class Calls(Evaluate):
     def add_mark(self, label: Label, mark: Mark) -> None:
         """From here on the label is harmless for the mark's kinds."""
         known = self.env.marks.get(label, ())
-        if mark not in known:
+        if mark not in known and not (mark.token and len(known) >= MAX_MARKS):
             self.env.marks[label] = (*known, mark)
 
     def _textual(
@@ -297,8 +300,9 @@ class Calls(Evaluate):
             passed.append(("self", self.effective(arguments.receiver.flows)))
         number = self.unit.number(node)
         kept = tuple((key, flows) for key, flows in passed if flows)
-        self.facts.calls = [known for known in self.facts.calls if known.number != number]
-        self.facts.calls.append(CallOut(number, target, node.lineno, kept))
+        made = CallOut(number, target, node.lineno, kept)
+        index = self.unit.noted.setdefault((id(self.facts), "call", number), len(self.facts.calls))
+        self.facts.calls[index : index + 1] = [made]
         for key, flows in kept:
             mark = Mark(
                 frozenset(), node.lineno, f"`{shown(target)}` returned normally", f"pass:{target}#{key}"

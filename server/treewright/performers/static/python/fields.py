@@ -17,13 +17,30 @@ def fields_of(source: Source, run: "FunctionRun", node: ast.ClassDef, name: str)
         run: evaluates constants. name: the class's qualified name.
     """
     found: dict[str, Value] = {}
+    handed = _requests(source, node)
     for attribute, values in _written(node).items():
         value = values[0]
         if len(values) != 1 or value is None:
             continue
-        known = _value(source, run, value)
+        known = (
+            named("~request")
+            if isinstance(value, ast.Name) and value.id in handed
+            else _value(source, run, value)
+        )
         if known is not None:
             found[f"{name}.{attribute}"] = found[f"{name}().{attribute}"] = known
+    return found
+
+
+def _requests(source: Source, node: ast.ClassDef) -> set[str]:
+    """The parameters of `__init__` that are declared as a web framework's request."""
+    found = set()
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            for argument in part.args.args:
+                note = source.dotted(argument.annotation) if argument.annotation is not None else ""
+                if note.rpartition(".")[2].lstrip("~") in {"Request", "HttpRequest"}:
+                    found.add(argument.arg)
     return found
 
 

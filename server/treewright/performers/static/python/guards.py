@@ -335,7 +335,8 @@ _LACKS = {
     "\r": ("header", "header:r"),
     "//": ("redirect:host",),
     "://": ("redirect:host",),
-    "'": (),
+    "'": ("xpath",),
+    '"': ("xpath:double",),
 }
 
 

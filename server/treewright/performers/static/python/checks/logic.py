@@ -76,7 +76,7 @@ def duplicate_key(unit: "Unit", node: ast.Dict) -> None:
 def past_the_end(unit: "Unit", node: ast.Subscript) -> None:
     """`items[len(items)]`, and `items[i]` in `range(len(items) + 1)`."""
     index = node.slice
-    if not isinstance(node.ctx, ast.Load):
+    if not isinstance(node.ctx, ast.Load) and not isinstance(unit.source.parent(node), ast.AugAssign):
         return
     subject = unit.source.segment(node.value)
     if (

@@ -15,7 +15,7 @@ _STRONG = re.compile(
     r"(?i)(hmac|digest\(|hexdigest|signature|\bsig\b|_sig\b|mac\b|csrf|api_?key|secret|password_?hash|hash(ed)?_?(pw|password)|auth_?token|reset_?token|session_?token|access_?token)"
 )
 _WEAK = re.compile(
-    r"(?i)(^|[._])(token|password|passwd|pwd|otp|checksum|code|key|hash\w*|pass_?hash|digest)(\b|$)"
+    r"(?i)(^|[._])(token|password|passwd|pwd|pw|otp|checksum|code|key|hash\w*|pass_?hash|digest)(\b|$)"
 )
 
 
@@ -28,6 +28,8 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     if isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
         return
     texts = [unit.source.segment(part) for part in (left, right)]
+    if isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):  # one character after the other
+        texts = [text.partition("[")[0] for text in texts] if texts[0].endswith("]") else texts
     if any(text.isupper() or text.startswith(("len(", "type(", "tokenize.")) for text in texts):
         return
     if re.search(r"\bsignal\.|cache|_SIG", " ".join(texts)):
@@ -35,7 +37,7 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     secretive = re.search(r"hmac|hashlib|secrets|request|password|jwt|crypt|api_?key", unit.source.text)
     if (secretive and any(_STRONG.search(text) for text in texts)) or (
         all(_WEAK.search(text) for text in texts)
-        and any(re.search(r"(?i)pass|pwd|otp|token", text) for text in texts)
+        and any(re.search(r"(?i)pass|pwd|pw$|otp|token", text) for text in texts)
         and not unit.source.library
     ):
         strength = 0
@@ -44,7 +46,7 @@ def compared(unit: "Unit", node: ast.Compare) -> None:
     edit: tuple[tuple[int, int, int, int, str], ...] = ()
     place = unit.source.place(node)
     negation = "not " if isinstance(node.ops[0], ast.NotEq) else ""
-    if place.line == place.end:
+    if place.line == place.end and not isinstance(left, ast.Subscript):
         edit = (
             (
                 place.line,

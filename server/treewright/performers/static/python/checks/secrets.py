@@ -106,9 +106,28 @@ def assigned(unit: "Unit", node: ast.Assign | ast.AnnAssign) -> None:
             if _NAME.search(name.rpartition(".")[2]):
                 unit.report("secret-in-code", node, what=name, safe="it is read from the environment",
                             facts=(("shown", name), ("env", "")))  # fmt: skip
+        elif name and _random_key(unit, target, node.value):
+            _report(unit, node, name)
         elif name:
             _judge(unit, name, node.value, node)
             _url(unit, node.value, name)
+
+
+_LONG = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?=(?:.*\d){2})[A-Za-z0-9+/_=-]{24,}")
+
+
+def _random_key(unit: "Unit", target: ast.expr, value: ast.expr | None) -> bool:
+    """`key = "vQF6J15Kuh3Y6..."`: a bare `key` holds a secret when its text is long and drawn at random."""
+    text = _text(value)
+    named = isinstance(target, ast.Name) and target.id.lower() in {
+        "key",
+        "apikey",
+        "auth",
+        "app_key",
+        "consumer_key",
+        "sid",
+    }
+    return bool(named and text and not unit.source.is_test and _LONG.fullmatch(text) and entropy(text) >= 4.0)
 
 
 def _target_name(unit: "Unit", target: ast.expr) -> str:
@@ -136,8 +155,18 @@ def _url(unit: "Unit", node: ast.expr | None, name: str) -> None:
 @check("secret-in-code", ast.Call)
 def passed(unit: "Unit", node: ast.Call) -> None:
     """`connect(password="...")`, `jwt.encode(payload, "...")`, `create_engine("db://user:pw@host")`."""
+    opens = _CONNECTS.search(unit.source.dotted(node.func)) is not None
     for keyword in node.keywords:
-        if keyword.arg:
+        text = _text(keyword.value)
+        if (
+            opens
+            and keyword.arg in {"password", "passwd", "pwd"}
+            and text
+            and not _TEMPLATE.search(text)
+            and not unit.source.is_test
+        ):
+            _report(unit, keyword.value, keyword.arg)
+        elif keyword.arg:
             _judge(unit, keyword.arg, keyword.value, keyword.value)
             if _from_environment(unit, keyword.value) and _NAME.search(keyword.arg):
                 unit.report("secret-in-code", keyword.value, what=keyword.arg, safe="it is read from the environment",
@@ -158,6 +187,10 @@ def passed(unit: "Unit", node: ast.Call) -> None:
             _report(unit, node.args[1], f"the default of {key}")
 
 
+_CONNECTS = re.compile(
+    r"(^|[.~])(connect|create_pool|createPool|Connection|connection|MongoClient|Redis|StrictRedis|SMTP\(\)\.login|FTP)$"
+)
+"""Calls that open a connection: what they get as a password is one, even the word `password`."""
 _KEY_POSITION = {
     "jwt.encode": 1, "jwt.decode": 1, "jose.jwt.encode": 1, "jose.jwt.decode": 1, "hmac.new": 0,
     "requests.auth.HTTPBasicAuth": 1,

@@ -218,15 +218,20 @@ def runs_download(unit: "Unit", node: ast.FunctionDef | ast.Module) -> None:
         s for s in node.body if not isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
     ]  # fmt: skip
     fetched: set[str] = set()
+    fetches: bool | None = None
+    verified: bool | None = None
     for call in (p for s in own for p in ast.walk(s) if isinstance(p, ast.Call)):
         name = unit.source.dotted(call.func)
         if name in _FETCHES and "retrieve" in name and len(call.args) > 1:
             fetched.add(unit.source.segment(call.args[1]))
-        elif name == "open" and fetched is not None and len(call.args) > 1 and _fetches(unit, own):
-            fetched.add(unit.source.segment(call.args[0]))
+        elif name == "open" and len(call.args) > 1:
+            fetches = _fetches(unit, own) if fetches is None else fetches
+            if fetches:
+                fetched.add(unit.source.segment(call.args[0]))
         elif _RUNS.match(name):
             text = unit.source.segment(call)
-            verified = any(_VERIFIES.search(unit.source.segment(s)) for s in own)
+            if verified is None:  # asked once: a module may run a thousand programs
+                verified = any(_VERIFIES.search(unit.source.segment(s)) for s in own)
             if (any(piece in text for piece in fetched) and not verified) or _PIPED.search(text):
                 unit.report("download-run-unchecked", call, what=name, facts=(("shown", name),))
                 return

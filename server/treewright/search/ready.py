@@ -76,8 +76,12 @@ def _holdout(state: SearchState) -> list[Task]:
     ]
 
 
+NEAR_MISSES = 2
+"""How many of a model's programs are edited, one after the other, when none of them passes."""
+
+
 def _mutations(state: SearchState) -> list[Task]:
-    """Mutate the starting program once it is known to fail; later, the model's best near miss."""
+    """Mutate the starting program once it is known to fail; without one, what a model has come nearest with."""
     if "mutate" not in state.settings.generators:
         return []
     start = next((one for one in state.branches.values() if one.proposed.generator == "start"), None)
@@ -85,20 +89,21 @@ def _mutations(state: SearchState) -> list[Task]:
     if start is not None and start.trace is not None and not start.complete:
         chosen.append(start)
     elif start is None and not state.verified:
-        chosen.extend(_near_miss(state))
-    return [_mutate(state, branch) for branch in chosen if f"mutate:{branch.id}" not in state.finished]
+        chosen.extend(_near_misses(state))
+    return [_mutate(state, branch) for branch in chosen if f"mutate:{branch.id}" not in state.finished][:1]
 
 
-def _near_miss(state: SearchState) -> list[Branch]:
-    """Without a starting program: the model's best draft, when every draft is in and executed, and none passes."""
-    drafts = [one for one in state.distinct() if one.proposed.generator in ("model", "given", "revise")]
-    asked = [f"draft:{index}" for index in range(state.settings.draft_count)]
-    if any(task_id not in state.finished for task_id in asked) or any(
-        one.trace is None for one in state.branches.values()
+def _near_misses(state: SearchState) -> list[Branch]:
+    """The programs that pass most checks, when every draft and revision is in and executed, and none passes.
+
+    They come last because an edit that passes a few examples is right less often than a draft that does.
+    """
+    if _model_tasks(state) or any(
+        one.trace is None and one.proposed.duplicate_of is None for one in state.branches.values()
     ):
         return []
-    best = max(drafts, key=lambda one: (one.passed, -one.order), default=None)
-    return [best] if best is not None and best.passed else []
+    found = [one for one in state.distinct() if one.proposed.generator in ("model", "given", "revise")]
+    return sorted(found, key=lambda one: (-one.passed, one.order))[:NEAR_MISSES]
 
 
 def _mutate(state: SearchState, branch: Branch) -> MutateTask:

@@ -27,6 +27,8 @@ _LATE_BITS = (2.0, 5.0)
 """What not ending in a short time, and not in a longer one, speaks against a mutant."""
 
 _DEAR_S = 0.01
+_PATIENCE_S = 2.0
+"""Wall clock beyond what a program may compute: it is for what waits, and for a busy machine."""
 _LATE_SHARE = 0.3
 _LEAST_S = 0.001
 """What any program takes."""
@@ -127,7 +129,7 @@ class CheapFirst:
         cheap = tuple(check for check in plan.checks if check.id not in self.dear)
         found = self._screener.screen(programs, plan.model_copy(update={"checks": cheap}))
         through = [number for number, trace in enumerate(found) if _passes(cheap, trace)]
-        whole = with_timeout(plan, MOST_TIMEOUT_S, 1.0 + 2 * MOST_TIMEOUT_S * len(plan.checks))
+        whole = with_timeout(plan, MOST_TIMEOUT_S, 4 * MOST_TIMEOUT_S * len(plan.checks))
         known = [self._known[name] for name in sorted(self.dear) if name in self._known]
         unknown = [one for one in known if not _late(one)]
         found = [
@@ -208,7 +210,7 @@ def with_timeout(plan: Plan, seconds: float, most_s: float | None = None) -> Pla
         seconds: CPU time of a check.
         most_s: wall clock of a program; None is that of the plan.
     """
-    whole = min(most_s or plan.per_branch_timeout_s, 1.0 + 2 * seconds * len(plan.checks))
+    whole = min(most_s or plan.per_branch_timeout_s, _PATIENCE_S + 4 * seconds * len(plan.checks))
     return plan.model_copy(
         update={"per_check_timeout_s": seconds, "per_branch_timeout_s": whole, "trace_lines": False}
     )

@@ -215,6 +215,7 @@ def _observe(
     seen: dict[str, Any] = {"check_id": check.id, "status": "value"}
     lines: set[int] = set()
     out = io.StringIO()
+    started = time.process_time()
     try:
         with contextlib.redirect_stdout(out):
             signal.setitimer(signal.ITIMER_PROF, timeout)
@@ -240,6 +241,7 @@ def _observe(
     finally:
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
+    seen["cpu_s"] = time.process_time() - started
     seen["stdout"] = out.getvalue()[:10_000]
     seen["lines"] = sorted(lines)
     return seen

@@ -20,6 +20,7 @@ from treewright.search.mutate.facts import Material
 from treewright.search.mutate.priors import operator_costs
 from treewright.search.mutate.site import Site
 from treewright.search.repair import Limits, Repair
+from treewright.search.screening import CheapFirst
 from treewright.search.task import SearchTask, plan_of
 
 FIXTURES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "repair").glob("*.py"))
@@ -219,6 +220,51 @@ def test_small_bugs_of_many_kinds_are_repaired(name: str) -> None:
     from treewright.search.repair import verdicts_of
 
     assert all(verdict.passed for verdict in verdicts_of(plan.checks, trace)[0])
+
+
+@pytest.mark.requirement("search:mutate:forms")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("def f(a, b):\n    a.update(b)\n", "a = b"),
+        ("def f(a, b):\n    for i in range(b):\n        a += i\n    return a\n", "range(1, b + 1)"),
+        ("def f(a, b):\n    return [i for i in range(a, b - 1)]\n", "range(a + 1, b)"),
+        ("def f(a, b):\n    return [i for i in range(b)]\n", "range(b - 1, -1, -1)"),
+        ("def f(a, b):\n    d = {}\n    return d[a] + b\n", "d.get(a, 0)"),
+        ("def f(a, b):\n    return a.get(b)\n", "a.get(b, 0)"),
+        (
+            "def f(a, b):\n    try:\n        return a[b]\n    except KeyError:\n        return 0\n",
+            "except IndexError",
+        ),
+        ("def f(a, b):\n    return bin(a)\n", "bin(a).count('1')"),
+        ("def f(a, b=0):\n    return f(a)\n", "f(a, b=b)"),
+        ("def f(a, b):\n    out = []\n    out.append(str(a))\n    return out\n", "out.append([str(a)])"),
+        ("def f(a, b):\n    return -1 ** 2 * len(b)\n", "return (-1) ** len(b)"),
+    ],
+)
+def test_the_same_act_is_tried_in_other_forms(before: str, after: str) -> None:
+    if after.startswith("return (-1)"):
+        before = before.replace("-1 **", "(-1) **")
+    assert any(after in text for _, text in mutants_of(before))
+
+
+SLOW = "def f(n):\n    k = 0\n    for i in range(n * 20000):\n        k += 1\n    return n - 1\n"
+
+
+@pytest.mark.requirement("search:mutate:cheap-first")
+def test_checks_that_take_long_run_only_against_what_passes_the_others() -> None:
+    checks = "assert f(0) == 1\nassert f(1) == 2\nassert f(2) == 3\nassert f(100) == 101\n"
+    plan = plan_of(SearchTask(start=SLOW, entry_point="f", check_sources=(checks,)))
+    host = ForkHost(check_timeout_s=5.0)
+    start = host.screen([SLOW], plan)[0]
+    screener = CheapFirst(host, start, plan)
+    assert screener.dear == {plan.checks[-1].id}
+    wrong, right = SLOW.replace("n - 1", "n - 2"), SLOW.replace("n - 1", "n + 1")
+    host.screened = 0
+    traces = screener.screen([wrong, right, wrong], plan)
+    assert host.screened == 4  # three programs, and one of them again with every check
+    last = [{one.check_id: one.value for one in trace.observations}[plan.checks[-1].id] for trace in traces]
+    assert last == [99, 101, 99]  # what the start showed stands for what was not looked at
 
 
 def test_the_plain_host_works_in_a_process_that_has_mapped_much_memory() -> None:

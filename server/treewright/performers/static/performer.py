@@ -27,6 +27,7 @@ from treewright.performers.static.cache import CACHE, FactsCache
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.ground import ground
 from treewright.performers.static.judge import CONFIRMED, PRUNED
+from treewright.performers.static.notes import framing_notes
 from treewright.tree.body import Derivation, Examined, Proposal
 from treewright.tree.ids import ROOT
 from treewright.workspace.git import changed_ranges
@@ -88,7 +89,8 @@ class StaticPerformer:
         at = Located(Path(os.path.relpath(sources.root, self._workspace)).as_posix())
         if spec.changed_since:
             audit.findings = _changed(audit.findings, sources.root, spec.changed_since)
-        return _State(sources, audit, at, ground(sources, facts, audit, at))
+        notes = framing_notes(sources.root, facts, sources.texts, audit.findings)
+        return _State(sources, audit, at, ground(sources, facts, audit, at), notes)
 
 
 def _changed(findings: list[Finding], root: Path, revision: str) -> list[Finding]:
@@ -111,11 +113,19 @@ def _changed(findings: list[Finding], root: Path, revision: str) -> list[Finding
 class _State:
     """An audit, ready to answer."""
 
-    def __init__(self, sources: Sources, audit: Audit, at: Located, root: GroundResult) -> None:
+    def __init__(
+        self,
+        sources: Sources,
+        audit: Audit,
+        at: Located,
+        root: GroundResult,
+        notes: dict[str, tuple[str, ...]],
+    ) -> None:
         self.sources = sources
         self.audit = audit
         self.at = at
         self.root = root
+        self.notes = notes
         self.by_fingerprint = {item.fingerprint: item for item in audit.findings}
         self.first, self.later = _rounds(audit.findings)
 
@@ -158,7 +168,8 @@ class _State:
         if record is None:
             return Examined(note="no question of this framing applies to the code")
         guards = [f"{record.guards} guards stand in the code"] if record.guards else []
-        note = f"{record.sites} places looked at" + ("" if record.findings else ", none is a finding")
+        looked = f"{record.sites} places looked at" + ("" if record.findings else ", none is a finding")
+        note = "; ".join((looked, *self.notes.get(letter, ())))
         return Examined(questions=list(record.questions), sites=record.sites, guards=guards, note=note)
 
     def _elsewhere(self, brief: Brief) -> ProposeResult:

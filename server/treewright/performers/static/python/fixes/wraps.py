@@ -237,7 +237,7 @@ def public_address(source: Source, node: ast.AST) -> Change | None:
 
 
 _VALUE_PLACE = re.compile(
-    r"(?i)(=|<|>|\blike|\bin\s*\(|\bvalues\s*\(.*|,|\(|\blimit|\boffset|\band|\bbetween)\s*(['\"]?%?)$",
+    r"(?i)(=|<|>|\blike|\bin\s*\(|\bvalues\s*\(.*?|,|\(|\blimit|\boffset|\band|\bbetween)\s*(['\"]?%?)$",
     re.DOTALL,
 )
 
@@ -253,7 +253,10 @@ def _placeholder(source: Source) -> str:
     statements = [
         node.value
         for node in source.parents
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _STATEMENT.match(node.value)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and _STATEMENT.match(node.value)
+        and not (isinstance(above := source.parent(node), ast.BinOp) and isinstance(above.op, ast.Mod))
     ]
     for mark in ("?", "%s"):
         if any(mark in text for text in statements):

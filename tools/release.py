@@ -27,7 +27,6 @@ from tools.version import VersionError, current
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "dist"
 SUMS = "SHA256SUMS"
-_LONG_AGO = "315532800"  # 1980-01-01, the first moment that a zip file can name
 
 
 class ReleaseError(Exception):
@@ -40,14 +39,14 @@ def say(text: str) -> None:
 
 
 def ran(command: Sequence[str | Path], cwd: Path) -> str:
-    """Run a command with the time of the commit as its clock; return its stdout.
+    """Run a command and return its stdout.
 
     Raises:
         ReleaseError: it failed.
     """
     words = [str(word) for word in command]
     done = subprocess.run(
-        words, cwd=cwd, env={**os.environ, "SOURCE_DATE_EPOCH": epoch()}, stdin=subprocess.DEVNULL,
+        words, cwd=cwd, stdin=subprocess.DEVNULL,
         capture_output=True, encoding="utf-8", errors="replace", check=False,
     )  # fmt: skip
     if done.returncode:
@@ -55,13 +54,20 @@ def ran(command: Sequence[str | Path], cwd: Path) -> str:
     return done.stdout
 
 
-def epoch() -> str:
-    """Return the second that everything in an artefact is dated by: as set, of the last commit, or long ago."""
-    if given := os.environ.get("SOURCE_DATE_EPOCH", ""):
-        return given
-    command = ["git", "log", "-1", "--format=%ct"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="ascii", check=False)
-    return done.stdout.strip() or _LONG_AGO
+def commit() -> str:
+    """Return the last commit; it is asked for once, since another may be made while things are built.
+
+    Raises:
+        ReleaseError: there is none here.
+    """
+    return ran(["git", "rev-parse", "HEAD"], ROOT).strip()
+
+
+def epoch(of: str) -> str:
+    """Return the second that everything in an artefact is dated by: as set, or that of the commit."""
+    return (
+        os.environ.get("SOURCE_DATE_EPOCH", "") or ran(["git", "log", "-1", "--format=%ct", of], ROOT).strip()
+    )
 
 
 def changed_files() -> list[str]:
@@ -71,15 +77,15 @@ def changed_files() -> list[str]:
     return [line[3:] for line in done.stdout.splitlines()]
 
 
-def copied(folder: Path) -> Path:
-    """Lay the last commit out in a new folder, with the extension's installed packages beside it, and return it.
+def copied(folder: Path, of: str) -> Path:
+    """Lay a commit out in a new folder, with the extension's installed packages beside it, and return it.
 
     Raises:
         ReleaseError: there is no commit here.
     """
     folder.mkdir(parents=True)
     archive = folder.with_suffix(".tar")
-    ran(["git", "archive", "--format=tar", "-o", archive, "HEAD"], ROOT)
+    ran(["git", "archive", "--format=tar", "-o", archive, of], ROOT)
     with tarfile.open(archive) as opened:
         opened.extractall(folder, filter="data")
     archive.unlink()
@@ -208,14 +214,18 @@ def main(arguments: Sequence[str]) -> int:
         if changed := changed_files():
             say(f"not committed, so not in it: {', '.join(changed[:5])}{' and more' if changed[5:] else ''}")
         with tempfile.TemporaryDirectory(prefix="treewright-release-") as folder:
-            sources = [copied(Path(folder) / name) for name in ("once", "again")]
+            last = commit()
+            os.environ["SOURCE_DATE_EPOCH"] = epoch(last)
+            sources = [copied(Path(folder) / name, last) for name in ("once", "again")]
             version = current(sources[0])
             made = build(sources, version, extensions=not chosen.no_extension, offline=not chosen.no_offline)
             lines = publish(made, chosen.into.absolute())
     except (ReleaseError, VersionError, OSError) as error:
         say(str(error))
         return 1
-    sys.stdout.write("\n".join([f"Treewright {version}", *lines, f"{chosen.into / SUMS}"]) + "\n")
+    sys.stdout.write(
+        "\n".join([f"Treewright {version}, commit {last}", *lines, f"{chosen.into / SUMS}"]) + "\n"
+    )
     return 0
 
 

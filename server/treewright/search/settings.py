@@ -37,7 +37,7 @@ class SearchSettings(BaseModel):
 
     generators: tuple[GeneratorName, ...] = ()
     max_candidates: int = Field(default=5, ge=1)
-    max_mutants: int = Field(default=20_000, ge=1)
+    max_mutants: int = Field(default=100_000, ge=1)
     mutate_seconds: float = Field(default=60.0, gt=0)
     admitted_mutants: int = Field(default=4, ge=1)
     revise_depth: int = Field(default=2, ge=0)

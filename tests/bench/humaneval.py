@@ -92,9 +92,8 @@ class Problem:
 
 def read_problems(path: Path, first: int) -> list[Problem]:
     """Read the data set: shuffled in a fixed order, or its first ones."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
-        rows = [json.loads(line) for line in lines if line.strip()]
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    rows = [json.loads(line) for line in data.decode("utf-8").splitlines() if line.strip()]
     found = [
         Problem(
             row["task_id"],

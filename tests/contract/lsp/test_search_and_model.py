@@ -138,11 +138,22 @@ def test_saving_a_file_starts_no_audit(connect: Connect, workspace: Path) -> Non
 
 
 @pytest.mark.requirement("lsp:audits:on-request")
-def test_saving_audits_the_file_where_the_settings_say_so(connect: Connect, workspace: Path) -> None:
-    path = project(workspace)
+@pytest.mark.parametrize(
+    ("name", "language", "text"),
+    [
+        ("sums.py", "python", WRONG),
+        ("page.js", "javascript", "eval(location.hash);\n"),
+        ("page.ts", "typescript", "const made: string = 'x';\neval(made);\n"),
+    ],
+)
+def test_saving_audits_the_file_where_the_settings_say_so(
+    connect: Connect, workspace: Path, name: str, language: str, text: str
+) -> None:
+    path = workspace / name
+    path.write_text(text, encoding="utf-8")
     client = connect()
     client.initialize(workspace, capabilities=FULL, options={"auditOnSave": True})
-    open_text(client, uri_of(path), WRONG)
+    open_text(client, uri_of(path), text, language)
     client.notify("textDocument/didSave", {"textDocument": {"uri": uri_of(path)}})
     changed = client.notification("treewright/runChanged")
     assert ended(client, changed["changes"][0]["run"])["status"] == "CONVERGED"

@@ -1,5 +1,7 @@
 """The languages that are read, by the suffixes of their files."""
 
+from pathlib import Path
+
 from treewright.performers.static.facts import FileFacts
 
 PYTHON = frozenset({".py", ".pyw"})
@@ -7,6 +9,11 @@ JAVASCRIPT = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".
 SUFFIXES = PYTHON | JAVASCRIPT
 NAMES = {"python": "Python", "javascript": "JavaScript", "typescript": "TypeScript"}
 """Languages as facts name them, and as a reader does."""
+
+
+def is_read(path: Path) -> bool:
+    """Tell whether a file is of a language that is audited."""
+    return path.suffix.lower() in SUFFIXES
 
 
 def is_javascript(path: str) -> bool:

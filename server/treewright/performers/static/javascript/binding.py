@@ -51,9 +51,10 @@ class Binding(Guards):
 
     def _forget(self, name: str) -> None:
         """A rebound name has no known members any more."""
-        dotted = name + "."
-        for key in [key for key in self.env.vars if key.startswith(dotted)]:
-            del self.env.vars[key]
+        if name in self.unit.source.in_parts:
+            dotted = name + "."
+            for key in [key for key in self.env.vars if key.startswith(dotted)]:
+                del self.env.vars[key]
         self.unit.bound_tests.pop((self.facts.name, name), None)
 
     def assign(self, target: Node, value: Value, node: Node, source: Node | None) -> None:

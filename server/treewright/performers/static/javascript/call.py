@@ -19,7 +19,7 @@ from treewright.performers.static.javascript.operators import FIXED
 from treewright.performers.static.javascript.source import resolve
 from treewright.performers.static.javascript.texts import replaced, textual
 from treewright.performers.static.python.patterns import Arguments, holds
-from treewright.performers.static.python.value import UNKNOWN, Value, merge_flows, named
+from treewright.performers.static.python.value import MAX_MARKS, UNKNOWN, Value, merge_flows, named
 
 _MUTATORS = frozenset(["push", "unshift", "add", "append", "set", "splice", "write", "concat"])
 _CHAIN = frozenset(
@@ -200,12 +200,13 @@ class Calls(Evaluate):
             hooks.archive_member(self.unit, node, what, flows)
             return
         hit = SinkHit(rule, self.unit.rules[rule].kind, node.place, what, flows, safe)
-        for index, known in enumerate(self.facts.sinks):  # a loop body is run twice: keep both rounds' flows
-            if known.rule == rule and known.place == hit.place:
-                merged = merge_flows(known.flows, flows)
-                self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
-                return
-        self.facts.sinks.append(hit)
+        index = self.unit.noted.setdefault((id(self.facts), rule, hit.place), len(self.facts.sinks))
+        if index == len(self.facts.sinks):
+            self.facts.sinks.append(hit)
+            return
+        known = self.facts.sinks[index]  # a loop body is run twice: keep both rounds' flows
+        merged = merge_flows(known.flows, flows)
+        self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
 
     def _callbacks(self, name: str, arguments: Arguments, callbacks: list[tuple[int, Node]]) -> Value:
         """Interpret function literals that are passed on; gives what the last one returns."""
@@ -325,7 +326,7 @@ class Calls(Evaluate):
     def add_mark(self, label: Label, mark: Mark) -> None:
         """From here on the label is harmless for the mark's kinds."""
         known = self.env.marks.get(label, ())
-        if mark not in known:
+        if mark not in known and not (mark.token and len(known) >= MAX_MARKS):
             self.env.marks[label] = (*known, mark)
 
     def _mutate(self, last: str, arguments: Arguments) -> None:
@@ -351,8 +352,9 @@ class Calls(Evaluate):
         number = self.unit.number(node)
         kept = tuple((key, flows) for key, flows in passed if flows)
         if not self.unit.quiet:
-            self.facts.calls = [known for known in self.facts.calls if known.number != number]
-            self.facts.calls.append(CallOut(number, target, node.line, kept))
+            made = CallOut(number, target, node.line, kept)
+            index = self.unit.noted.setdefault((id(self.facts), "call", number), len(self.facts.calls))
+            self.facts.calls[index : index + 1] = [made]
         why = f"`{shown(target)}` returned normally"
         for key, flows in kept:
             mark = Mark(frozenset(), node.line, why, f"pass:{target}#{key}")

@@ -8,6 +8,7 @@ from treewright.performers.static.javascript.node import Node
 
 SUFFIXES = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _TYPED = (".ts", ".mts", ".cts")
+_PARTED = re.compile(r"([\w$]+)\s*(?:\?\.|\.|\[)")
 _SCRIPT = re.compile(r"<script\b(?P<head>[^>]*)>(?P<body>.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
 _KNOWN_SUFFIX = re.compile(r"\.(d\.)?(js|jsx|mjs|cjs|ts|tsx|mts|cts|vue|svelte)$")
 _TEST_FILE = re.compile(r"(^|[._/-])(test|tests|spec|e2e|bench|benchmark)\.[cm]?[jt]sx?$|(^|/)test[_-][^/]*$")
@@ -21,6 +22,7 @@ class Source:
     Attributes:
         module: its name in the project, see `module_name`. language: `javascript` or `typescript`.
         broken: first line that did not parse, or 0. script: the text that was parsed, as long as `text`.
+        in_parts: names of which something reads or writes a member, and perhaps more.
     """
 
     path: str
@@ -33,6 +35,7 @@ class Source:
     is_test: bool = False
     script: str = ""
     lines: list[str] = field(default_factory=list)
+    in_parts: frozenset[str] = frozenset()
 
 
 def module_name(path: str) -> str:
@@ -72,6 +75,7 @@ def parse(path: str, text: str) -> Source:
     source = Source(path, module_name(path), text, best[0], language, best[2], script=script)
     source.lines = re.split(r"\r\n|\r|\n", text)
     source.is_test = looks_like_test(path)
+    source.in_parts = frozenset(_PARTED.findall(script))
     return source
 
 

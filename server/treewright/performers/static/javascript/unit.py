@@ -114,6 +114,9 @@ class Unit:
     inlining: dict[tuple[int, int, str], int] = field(default_factory=dict)
     active: set[tuple[int, int, str]] = field(default_factory=set)
     local_names: dict[str, str] = field(default_factory=dict)
+    reported: set[tuple[str, Place]] = field(default_factory=set)
+    noted: dict[tuple[int, str, object], int] = field(default_factory=dict)
+    """Where a function's sinks and calls stand in its facts."""
     quiet: bool = False
     web: str = ""
     browser: bool = True
@@ -334,10 +337,9 @@ class Unit:
         facts: tuple[tuple[str, str], ...] = (), edits: tuple[tuple[int, int, int, int, str], ...] = (),
     ) -> None:  # fmt: skip
         """Record a structural hit, once a place."""
-        if self.quiet or any(
-            known.rule == rule and known.place == node.place for known in self.facts.matches
-        ):
+        if self.quiet or (rule, node.place) in self.reported:
             return
+        self.reported.add((rule, node.place))
         shown = what or node.text.split("\n")[0][:80]
         self.facts.matches.append(Match(rule, node.place, shown, safe, safe_line, strength, facts, edits))
 

@@ -152,6 +152,8 @@ class Calls(Evaluate):
             composed: the text is put together from parts. bound: values are given beside the text. callee: a function
                 that may be the project's own, which then answers for itself. decides: `safe` holds for the whole call, whatever other rows say of it.
         """
+        if self.unit.quiet:
+            return
         kind = self.unit.rules[rule].kind
         marked = (
             ("composed", "yes" if composed else ""),
@@ -300,9 +302,10 @@ class Calls(Evaluate):
             passed.append(("self", self.effective(arguments.receiver.flows)))
         number = self.unit.number(node)
         kept = tuple((key, flows) for key, flows in passed if flows)
-        made = CallOut(number, target, node.lineno, kept)
-        index = self.unit.noted.setdefault((id(self.facts), "call", number), len(self.facts.calls))
-        self.facts.calls[index : index + 1] = [made]
+        if not self.unit.quiet:
+            made = CallOut(number, target, node.lineno, kept)
+            index = self.unit.noted.setdefault((id(self.facts), "call", number), len(self.facts.calls))
+            self.facts.calls[index : index + 1] = [made]
         for key, flows in kept:
             mark = Mark(
                 frozenset(), node.lineno, f"`{shown(target)}` returned normally", f"pass:{target}#{key}"

@@ -76,6 +76,8 @@ class FunctionRun(Guards):
 
     def _forget(self, name: str) -> None:
         """A rebound name has no known attributes any more."""
+        if name not in self.unit.source.in_parts:
+            return
         dotted, indexed = name + ".", name + "["
         stale = [key for key in self.env.vars if key.startswith((dotted, indexed))]
         for key in stale:

@@ -157,13 +157,11 @@ class Guards(Calls):
 
     def quiet(self, node: ast.expr) -> Value:
         """Evaluate again without recording sinks or calls twice."""
-        sinks, calls = list(self.facts.sinks), list(self.facts.calls)
         quiet, self.unit.quiet = self.unit.quiet, True
         try:
             return self.eval(node)
         finally:
             self.unit.quiet = quiet
-            self.facts.sinks, self.facts.calls = sinks, calls
 
     def _membership(self, test: ast.Compare, left: ast.expr, right: ast.expr) -> None:
         """`x in ALLOWED`: x is one of a set that the user does not choose."""
@@ -268,13 +266,11 @@ class Guards(Calls):
 
     def arguments_quiet(self, node: ast.Call):  # type: ignore[no-untyped-def]  # Arguments, as of `arguments`
         """Evaluate a call's parts without recording."""
-        sinks, calls = list(self.facts.sinks), list(self.facts.calls)
         quiet, self.unit.quiet = self.unit.quiet, True
         try:
             return self.arguments(node)
         finally:
             self.unit.quiet = quiet
-            self.facts.sinks, self.facts.calls = sinks, calls
 
     def _prefix_guard(self, test: ast.Call, value: Value, truth: bool) -> None:
         """`full.startswith(base)`: of a resolved path it confines; of a URL only with host and slash."""

@@ -82,6 +82,12 @@ class Source:
         """The first name of this module."""
         return self.module.partition(".")[0]
 
+    @cached_property
+    def in_parts(self) -> frozenset[str]:
+        """The names of which something reads or writes an attribute or an item."""
+        parts = (node.value for node in self.nodes(ast.Attribute, ast.Subscript))  # type: ignore[attr-defined]  # both have one
+        return frozenset(part.id for part in parts if isinstance(part, ast.Name))
+
     def place(self, node: ast.AST) -> Place:
         """Where a node stands, columns in characters (ast counts UTF-8 bytes)."""
         line, end = node.lineno, node.end_lineno  # type: ignore[attr-defined]  # only nodes with a place are asked for

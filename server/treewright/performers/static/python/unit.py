@@ -104,6 +104,8 @@ class Unit:
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[ast.AST, int] = field(default_factory=dict)
     reported: dict[tuple[str, Place], int] = field(default_factory=dict)
+    noted: dict[tuple[int, str, object], int] = field(default_factory=dict)
+    """Where a function's sinks and calls stand in its facts."""
     entry_nodes: dict[str, Entry] = field(default_factory=dict)
     local_names: dict[str, str] = field(default_factory=dict)
     quiet: bool = False

@@ -8,6 +8,8 @@ from treewright.performers.static.facts import Flow, Step
 MAX_FLOWS = 8
 """Distinct origins kept of one value; more say nothing new to a reader."""
 MAX_STEPS = 10
+MAX_MARKS = 64
+"""Marks of one origin from which on calls that it passed leave none: each would stand in every later flow."""
 _MAX_NAME = 160
 
 

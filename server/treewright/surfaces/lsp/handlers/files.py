@@ -11,9 +11,6 @@ from treewright.surfaces.lsp.messages.runs import StartRequest
 from treewright.surfaces.lsp.session import Session
 from treewright.surfaces.lsp.uris import key_of, to_path, to_uri
 
-AUDITED = frozenset({".py"})
-"""Suffixes of files that are audited when they are saved, where the settings say so."""
-
 
 async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> None:
     """Check findings against a saved text."""
@@ -21,13 +18,15 @@ async def saved(session: Session, params: types.DidSaveTextDocumentParams) -> No
     if document is None:
         return
     session.room.board.saved(document)
-    if session.settings.audit_on_save and document.path is not None and document.path.suffix in AUDITED:
+    if session.settings.audit_on_save and document.path is not None:
         await _audit(session, document.path)
 
 
 async def _audit(session: Session, path: Path) -> None:
-    """Audit a saved file, unless something runs already: saving again and again must not heap up runs."""
-    if session.folder_of(path) is None or session.room.jobs.count:
+    """Audit a saved file of a language that is read, unless something runs already: saving again and again must not heap up runs."""
+    from treewright.performers.static.languages import is_read
+
+    if not is_read(path) or session.folder_of(path) is None or session.room.jobs.count:
         return
     try:
         await growing.start(session, StartRequest(preset="code-audit", root=to_uri(path), model="static"))

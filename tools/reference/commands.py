@@ -1,6 +1,7 @@
 """The page of the command line: every command with its arguments and options."""
 
 import argparse
+import inspect
 from collections.abc import Iterator
 from functools import cache
 
@@ -85,7 +86,7 @@ def _shared() -> tuple[click.Option, ...]:
 
 def _prose(text: str) -> str:
     """Return a command's help with its marks for the terminal (do not wrap) as preformatted text."""
-    parts = [part.strip("\n") for part in text.split("\n\n")]
+    parts = [part.strip("\n") for part in inspect.cleandoc(text).split("\n\n")]
     return "\n\n".join(
         f"```sh\n{part[2:].strip(chr(10))}\n```" if part.startswith("\b") else part for part in parts
     )

@@ -119,6 +119,18 @@ def test_a_command_that_is_mistyped_is_told_the_nearest(treewright: Command) -> 
     assert "Did you mean audit?" in shown.err
 
 
+def test_a_file_that_is_mistyped_is_no_prompt(treewright: Command) -> None:
+    shown = treewright("design", "prompt.md")
+    assert shown.code == 4
+    assert "There is no file 'prompt.md'" in shown.err
+
+
+def test_a_search_for_nothing_is_told_what_to_name(treewright: Command) -> None:
+    shown = treewright("search")
+    assert shown.code == 2
+    assert "FILE:FUNCTION" in shown.err
+
+
 @pytest.mark.parametrize("name", ["show", "report", "resume", "stop", "recover"])
 def test_a_run_that_is_not_named_is_asked_for_with_how_to_name_it(treewright: Command, name: str) -> None:
     shown = treewright(name)

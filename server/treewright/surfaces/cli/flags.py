@@ -10,6 +10,12 @@ from treewright.surfaces.cli.naming import complete_field, complete_model
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = click.Choice(["text", "json", "sarif"])
+_ABOUT = "What stdout gets."
+
+text_or_json = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help=_ABOUT
+)
+any_format = click.option("--format", "form", type=FORMATS, default="text", show_default=True, help=_ABOUT)
 
 
 def caps(command: Command) -> Command:
@@ -58,9 +64,7 @@ def output(command: Command) -> Command:
     """Add what is shown and how."""
     for option in reversed(
         [
-            click.option(
-                "--format", "form", type=FORMATS, default="text", show_default=True, help="What stdout gets."
-            ),
+            any_format,
             click.option("--quiet", "-q", is_flag=True, help="Show no progress."),
         ]
     ):

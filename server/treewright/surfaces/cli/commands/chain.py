@@ -39,7 +39,12 @@ from treewright.surfaces.cli.saying import go_on, say
 )
 @flags.exploring
 def chain(root: tuple[str, ...], stages: str, top_k: int, form: str, quiet: bool, **given: Any) -> int:
-    """Run presets one after another, each on the best of the one before; one spend cap for all."""
+    """Run presets one after another, each on the best of the one before; one spend cap for all.
+
+    \b
+    treewright chain ways to cut our cold start --model ollama:NAME
+    treewright chain --stages brainstorm,design --top-k 2 a cache for builds
+    """
     for name in ("min_frameworks", "no_questions"):  # a chain asks nothing: its stages start by themselves
         given.pop(name, None)
     for name in ("out", "glossary", "seed_from"):

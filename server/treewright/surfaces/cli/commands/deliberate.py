@@ -12,6 +12,7 @@ from treewright.app.treewright import Treewright
 from treewright.data.codes import ExitClass, code_meanings, exit_class
 from treewright.deliberate.reply import Reply
 from treewright.regular import read_regular_text
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce
 from treewright.surfaces.cli.saying import say
 
@@ -66,7 +67,7 @@ _PLACE = click.Path(path_type=Path)
     metavar="NAME=VALUE",
     help="A parameter of --call; NAME=@FILE reads a file.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def deliberate(question: str, session: str, form: str, quiet: bool, **given: Any) -> int:
     """Deliberate on QUESTION in stages.

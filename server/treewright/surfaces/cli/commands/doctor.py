@@ -9,13 +9,14 @@ import click
 from treewright.app.checkup import Checkup
 from treewright.app.doctor import examine
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.saying import say
 
 _MARKS = {"good": "ok", "missing": "MISSING", "optional": "optional"}
 
 
 @click.command(short_help="Say what is missing here, and how to mend it.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 def doctor(form: str) -> int:
     """Look at everything that Treewright needs, and say of each thing that is missing what mends it.
 

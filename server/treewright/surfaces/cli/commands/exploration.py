@@ -1,5 +1,6 @@
 """The commands that start an exploration: audit, brainstorm, attack, design, tree."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,14 @@ import click
 from treewright.app.request import ExplorationRequest
 from treewright.app.standing import BASELINE, baseline_of, read_baseline, write_baseline
 from treewright.app.treewright import Treewright
+from treewright.errors import RunError
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.asking import terminal_ask
 from treewright.surfaces.cli.drive import announce, drive
 from treewright.surfaces.cli.naming import complete_preset
+
+_FILE_NAME = re.compile(r"\S*\.(md|markdown|txt|rst|adoc|tex|toml|json|ya?ml|py)")
+"""One word that ends so is a file's name, mistyped perhaps, and no prompt."""
 
 
 def _start(
@@ -71,7 +76,13 @@ def _start(
 )
 @flags.exploring
 def audit(path: str, form: str, quiet: bool, fail_on: tuple[str, ...], **given: Any) -> int:
-    """Audit a file or folder of code; offline unless a model is named."""
+    """Audit a file or folder of code; offline unless a model is named.
+
+    \b
+    treewright audit src                                 what is wrong in src
+    treewright audit . --changed-since main              only what a branch changes
+    treewright audit . --fail-on confirmed -q            a gate: exit 1 on a confirmed finding
+    """
     return _start("code-audit", path, form, quiet=quiet, fail_on=fail_on, **given)
 
 
@@ -82,7 +93,12 @@ def audit(path: str, form: str, quiet: bool, fail_on: tuple[str, ...], **given: 
 )
 @flags.exploring
 def brainstorm(topic: tuple[str, ...], form: str, quiet: bool, mode: str | None, **given: Any) -> int:
-    """Grow ideas on a topic; without one, on what the project suggests."""
+    """Grow ideas on a topic; without one, on what the project suggests.
+
+    \b
+    treewright brainstorm ways to cut our cold start --model ollama:NAME
+    treewright brainstorm --mode problem the queue backs up at noon --rounds 2
+    """
     return _start("brainstorm", " ".join(topic), form, quiet=quiet, mode=mode or "", **given)
 
 
@@ -91,7 +107,12 @@ def brainstorm(topic: tuple[str, ...], form: str, quiet: bool, mode: str | None,
 @click.option("--focus", default="", help="A section, claim or equation to narrow it to.")
 @flags.exploring
 def attack(file: str, form: str, quiet: bool, **given: Any) -> int:
-    """Attack a document: claims, method, evidence."""
+    """Attack a document: claims, method, evidence.
+
+    \b
+    treewright attack paper.md --model ollama:NAME
+    treewright attack plan.md --focus "section 3" --field distributed-systems
+    """
     return _start("attack", file, form, quiet=quiet, **given)
 
 
@@ -99,7 +120,18 @@ def attack(file: str, form: str, quiet: bool, **given: Any) -> int:
 @click.argument("prompt", nargs=-1, required=True)
 @flags.exploring
 def design(prompt: tuple[str, ...], form: str, quiet: bool, **given: Any) -> int:
-    """Grow design options for a prompt, or a file that holds one."""
+    """Grow design options for a prompt, or a file that holds one.
+
+    \b
+    treewright design "Share a build cache between laptops; no new server" --model ollama:NAME
+    treewright design prompt.md --width 40
+    """
+    if len(prompt) == 1 and _FILE_NAME.fullmatch(prompt[0]) and not Path(prompt[0]).expanduser().exists():
+        raise RunError(
+            "root_unparseable",
+            f"There is no file {prompt[0]!r}, and as a prompt it says nothing.",
+            "Name a file that exists, or write the prompt in words.",
+        )
     return _start("design", " ".join(prompt), form, quiet=quiet, **given)
 
 
@@ -115,5 +147,10 @@ def design(prompt: tuple[str, ...], form: str, quiet: bool, **given: Any) -> int
 @click.option("--focus", default="", help="Narrows an artifact.")
 @flags.exploring
 def tree(root: str, preset: str, form: str, quiet: bool, **given: Any) -> int:
-    """Grow a tree with any preset."""
+    """Grow a tree with any preset.
+
+    \b
+    treewright tree paper.md --preset attack
+    treewright tree "what we could build next" --preset ./my-preset.md
+    """
     return _start(preset, root, form, quiet=quiet, **given)

@@ -8,6 +8,7 @@ import click
 
 from treewright.app.model_probe import ModelRow, model_rows
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.saying import say
 
 
@@ -17,7 +18,7 @@ from treewright.surfaces.cli.saying import say
     "--download", default="", metavar="hub:OWNER/REPOSITORY/FILE", help="Download a GGUF model after asking."
 )
 @click.option("--yes", is_flag=True, help="Agree to a download beforehand.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 def models(probe: bool, download: str, yes: bool, form: str) -> int:
     """Show configured providers and the model servers of this machine; exit 1 when none can be used."""
     app = Treewright("cli")

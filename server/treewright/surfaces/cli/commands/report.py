@@ -6,14 +6,14 @@ import click
 
 from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
-from treewright.surfaces.cli.flags import FORMATS
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.naming import run_argument
 from treewright.surfaces.cli.saying import say, warn_of_damage
 
 
 @click.command()
 @run_argument
-@click.option("--format", "form", type=FORMATS, default="text", show_default=True)
+@flags.any_format
 def report(run: str, form: str) -> None:
     """Print a run's report; it need not have ended."""
     view = Treewright("cli").look(run)

@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.saying import say, short_path
 
 
 @click.command()
 @click.option("--here", is_flag=True, help="Only the runs of this workspace.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 def runs(here: bool, form: str) -> None:
     """List runs and sessions, the latest first."""
     from treewright.store.paths import find_workspace

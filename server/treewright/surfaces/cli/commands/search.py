@@ -13,6 +13,7 @@ import click
 from treewright.app.request import Notice
 from treewright.app.search_request import SearchRequest
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce
 from treewright.surfaces.cli.saying import say
 
@@ -119,7 +120,7 @@ def spread(args: Sequence[str]) -> list[str]:
 @click.option(
     "--apply", "apply_it", is_flag=True, help="Write a verified program to FILE, after showing the change."
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def search(
     target: str,
@@ -136,6 +137,11 @@ def search(
     """Search for a program that passes every check; each candidate is executed in a fresh kernel.
 
     Nothing is written to your files without --apply. Exit 0: verified; 1: the best so far.
+
+    \b
+    treewright search shop/cart.py:total --checks tests/test_cart.py
+    treewright search text.py:slug --check "assert slug('A b') == 'a-b'" --apply
+    treewright search --finding last/D1
     """
     from treewright.app.search_sources import read_program, split_target
 
@@ -145,6 +151,8 @@ def search(
         return run_search(
             app, _fix(app, finding, target, checks, given), form, quiet=quiet, apply_it=apply_it
         )
+    if not (target or checks or candidates or given["check_texts"] or given["statement"]):
+        raise click.UsageError("Name FILE:FUNCTION and --checks, or --finding RUN/NODE; --help has examples.")
     file, function = split_target(target, base) if target else ("", "")
     if stdin_file:
         given["stdin"] = read_program(base, stdin_file).text

@@ -6,6 +6,7 @@ import click
 
 from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.naming import run_argument
 from treewright.surfaces.cli.saying import say, warn_of_damage
 
@@ -13,7 +14,7 @@ from treewright.surfaces.cli.saying import say, warn_of_damage
 @click.command()
 @run_argument
 @click.argument("node", required=False)
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 def show(run: str, node: str | None, form: str) -> None:
     """Show a run's outline, or one node whole."""
     view = Treewright("cli").look(run)

@@ -6,12 +6,13 @@ import click
 
 from treewright.app.treewright import Treewright
 from treewright.presets.validator import as_json
+from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.saying import say
 
 
 @click.command(short_help="Check presets, profiles, lenses and framings.")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@flags.text_or_json
 def validate(paths: tuple[str, ...], form: str) -> int:
     """Check PATHS, or everything shipped and yours; one line a fault, exit 1 when there is an error."""
     report = Treewright("cli").validate([Path(path) for path in paths])

@@ -1,11 +1,14 @@
 """How a model with a small context is asked, and what is made of texts that ran into their bound."""
 
+import re
+
 import pytest
 
 from tests.unit.performers.briefs import brief
 from treewright.explore.tasks import TaskKind
 from treewright.performers.model import compose, shapes, small
 from treewright.performers.model.evidence import Document, Excerpt, Span
+from treewright.performers.model.performer import Sizes, in_letters_of
 from treewright.performers.model.prompts import small_text
 from treewright.performers.model.shapes import Style
 from treewright.presets.framings import LETTERS
@@ -88,6 +91,36 @@ def test_one_text_that_its_bound_cut_into_two_items_is_one_item_again() -> None:
     schema = {"type": "object", "properties": {"steps": {"type": "array", "items": TEXT}}}
     cut = {"steps": ["The tests block merge", "s. They fail.", "Next."]}
     assert small.trimmed(cut, schema) == {"steps": ["The tests block merges. They fail.", "Next."]}
+
+
+@pytest.mark.requirement("performers:model:openings")
+def test_statements_of_different_framings_begin_differently_and_a_reply_that_does_not_is_no_fault() -> None:
+    asked = {
+        letter: brief(TaskKind.PROPOSE, "brainstorm", letter=letter) for letter in LETTERS if letter != "X"
+    }
+    begun = [tuple(small.openings(each)) for each in asked.values()]
+    assert len(set(begun)) == 12 and all(begun)
+    style = Style(close=True, plain=True)
+    schema = shapes.propose_schema(asked["E"], style, Excerpt({}), small.openings(asked["E"]))
+    statement = schema["properties"]["proposals"]["items"]["properties"]["statement"]
+    assert re.search(statement["pattern"], "With only one test a day the team learns which one lies.")
+    assert not re.search(statement["pattern"], "Use a tool that runs the tests.")
+    assert not re.search(statement["pattern"], "With only one \u6d4b\u8bd5 a day, it works.")
+    loose = shapes.loosened(schema)["properties"]["proposals"]["items"]["properties"]["statement"]
+    assert "pattern" not in loose
+
+
+def test_only_english_roots_in_english_letters_are_held_to_them() -> None:
+    zurich = brief(TaskKind.PROPOSE, "brainstorm").root
+    assert zurich is not None
+    sizes = Sizes(CLOSE, 700, 900)
+    assert in_letters_of(brief(TaskKind.PROPOSE, "brainstorm"), sizes).style.plain
+    named = brief(
+        TaskKind.PROPOSE, "brainstorm", root=zurich.model_copy(update={"statement": "Trams in Z\u00fcrich"})
+    )
+    assert not in_letters_of(named, sizes).style.plain
+    code = brief(TaskKind.PROPOSE, "code-audit")
+    assert not in_letters_of(code, sizes).style.plain, "code needs its quotation marks"
 
 
 @pytest.mark.requirement("performers:model:no-echo")

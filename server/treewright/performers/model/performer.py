@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from treewright.errors import ModelError
@@ -118,6 +118,7 @@ class ModelPerformer:
             CapError: the spend cap refused.
         """
         material = await self._materials(brief)
+        self._sizes = in_letters_of(brief, self._sizes)
         course = Course(brief.task.id)
         result = await self._answer(brief, material, course)
         self.repairs += course.repairs
@@ -234,7 +235,8 @@ class ModelPerformer:
         if self._sizes.style.close:
             own = [lead for lead in material.leads_for(brief) if lead.framing == brief.task.framing]
             excerpt.favoured = frozenset((lead.span.path, lead.line) for lead in own)
-        schema = shapes.propose_schema(brief, self._sizes.style, excerpt)
+        openings = small.openings(brief) if self._sizes.style.close else ()
+        schema = shapes.propose_schema(brief, self._sizes.style, excerpt, openings)
         leads = material.facts_for(brief, excerpt)
         answer = await self._ask(
             brief,
@@ -339,6 +341,13 @@ class ModelPerformer:
             brief, course, "summarise", task, shapes.summary_schema(brief, style), Excerpt({})
         )
         return results.summary_result(answer)
+
+
+def in_letters_of(brief: Brief, sizes: Sizes) -> Sizes:
+    """Return how to ask in a run: only an English root is answered in the letters of English alone."""
+    root = brief.root.statement if brief.root else brief.root_spec.text
+    plain = brief.language.output == "en" and root.isascii() and brief.preset.root_kind != "code"
+    return replace(sizes, style=replace(sizes.style, plain=plain and sizes.style.close))
 
 
 def _told(answer: dict[str, Any], names: Sequence[str]) -> dict[str, object]:

@@ -55,6 +55,7 @@ def echoes_of(brief: Brief, name: str) -> set[str]:
         about.append(brief.proposal.statement)
     if brief.root is not None:
         about.append(brief.root.statement)
+    about += small.example_texts(brief)
     return {normalised(text) for text in about if text}
 
 

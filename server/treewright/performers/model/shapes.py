@@ -24,6 +24,9 @@ CHOICES_MOST = 40
 FIELDS_PER_PART = 5
 """Fields that a small model fills in at once without losing the thread."""
 
+PLAIN = r"[ !#-\[\]-~]"
+"""A character of a text that a model with an English root may write: without it a small one slips into its mother tongue."""
+
 Schema = dict[str, Any]
 
 
@@ -33,13 +36,28 @@ class Style:
 
     Attributes:
         close: bounded lengths, listed lines, few fields a part.
+        plain: close answers are in the letters of English.
     """
 
     close: bool = False
+    plain: bool = False
 
-    def text(self, most: int = TEXT_MOST) -> Schema:
-        """Return the schema of a text that may not be empty."""
-        return {"type": "string", "minLength": 1, "maxLength": most} if self.close else {"type": "string"}
+    def text(self, most: int = TEXT_MOST, openings: Sequence[str] = ()) -> Schema:
+        """Return the schema of a text that may not be empty.
+
+        Args:
+            most: characters of a close answer.
+            openings: the words that it may begin with; none for any.
+        """
+        if not self.close:
+            return {"type": "string"}
+        found: Schema = {"type": "string", "minLength": 1, "maxLength": most}
+        first = f"({'|'.join(openings)}) " if openings else ""
+        if first or self.plain:
+            found["pattern"] = (
+                f"^{first}{PLAIN}{{{8 if first else 1},{most - max(map(len, openings), default=0)}}}$"
+            )
+        return found
 
     def items(self, least: int, most: int) -> Schema:
         """Return the schema of a list of texts."""
@@ -64,7 +82,7 @@ def loosened(schema: Schema) -> Schema:
     """
     found: Schema = {}
     for key, value in schema.items():
-        if key in ("maxLength", "maxItems"):
+        if key in ("maxLength", "maxItems", "pattern"):
             continue
         if key == "properties":
             found[key] = {name: loosened(part) for name, part in value.items()}
@@ -148,11 +166,11 @@ def ground_schema(
 # --- propose --------------------------------------------------------------------------------------------
 
 
-def propose_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
-    """Return the shape of what a framing brings."""
+def propose_schema(brief: Brief, style: Style, excerpt: Excerpt, openings: Sequence[str] = ()) -> Schema:
+    """Return the shape of what a framing brings; `openings` are the words that a statement may begin with."""
     need = brief.framing.requirement if brief.framing else None
     children = 1 if brief.task.replaces or need is None else max(1, need.children)
-    one: dict[str, Schema] = {"statement": style.text(STATEMENT_MOST)}
+    one: dict[str, Schema] = {"statement": style.text(STATEMENT_MOST, openings)}
     if style.close:  # what it rests on is thought of first
         one = {"evidence": style.text(ITEM_MOST), **one}
     position = brief.preset.parts.position

@@ -40,6 +40,18 @@ def question(brief: Brief) -> str:
     return f"{framing.title}: {framing.prompt}\n{note}"
 
 
+def openings(brief: Brief) -> list[str]:
+    """Return the words that a statement may begin with, so that framings do not say the same; empty for any.
+
+    A small model asked for something unusual gives the usual answer; what begins with `Without` cannot be it.
+    """
+    if brief.framing is None or brief.task.replaces or brief.language.output != "en":
+        return []
+    return [
+        text for text in small_text(brief.preset.name, "openings", brief.framing.letter).split("|") if text
+    ]
+
+
 def about(brief: Brief, name: str) -> str:
     """Return what belongs in a field, in a few words."""
     return small_text(brief.preset.name, "fields", name) or brief.preset.rule(name).about
@@ -60,7 +72,7 @@ def propose_task(brief: Brief, *, citing: bool) -> str:
     listed = [small("position")] if citing and preset.parts.position else []
     if need.listed and not again:
         listed.insert(0, small("listed", what=need.listed_as, count=need.listed))
-    opening = small_text(preset.name, "openings", framing.letter)
+    begins = " or ".join(openings(brief))
     label = preset.subject_label
     subject = brief.lineage[-1].statement if brief.lineage else brief.root.statement if brief.root else ""
     return small(
@@ -72,7 +84,7 @@ def propose_task(brief: Brief, *, citing: bool) -> str:
         subject=subject[:_SUBJECT_SHOWN],
         framing=question(brief),
         listed="\n".join(listed),
-        opening=small("opening", words=opening) if opening and not again else "",
+        opening=small("opening", words=begins) if begins else "",
         evidence=small_text(preset.name, "evidence") or "one sentence, the fact of the subject it rests on",
         statement=small_text(preset.name, "statement") or preset.rule(preset.parts.subject).about,
         defense=small_text(preset.name, "defense") or "the strongest thing that speaks against it",
@@ -99,15 +111,7 @@ def derive_task(
         statement=statement,
         draft=shown.strip(),
         fields=_due(brief, names),
-        worked=_worked(brief, names),
     )
-
-
-def _worked(brief: Brief, names: Sequence[str]) -> str:
-    """Return the example's lines of the fields that are due; of a preset without one, those of brainstorm."""
-    lines = (small_text(brief.preset.name, "worked") or small_text("brainstorm", "worked")).splitlines()
-    own = [line for line in lines if line.partition(":")[0] in names]
-    return "\n".join(own or lines[:2])
 
 
 def fields_due(brief: Brief, names: Sequence[str]) -> str:
@@ -157,12 +161,18 @@ def drafted(brief: Brief) -> dict[str, FieldValue]:
     return found
 
 
+def example_texts(brief: Brief) -> list[str]:
+    """Return what the example says, each text by itself: a copy of it says nothing here."""
+    found = []
+    for line in small_text(brief.preset.name, "example").splitlines():
+        said = line.partition(": ")[2].strip('[]"')
+        found += said.split('", "')
+    return [text for text in found if len(text) > 3 and text != "NONE"]
+
+
 def is_echo(brief: Brief, statement: str) -> bool:
-    """Tell whether a statement is the root's, or the example's, in nearly its words."""
-    example = small_text(brief.preset.name, "example")
-    told = [
-        line.partition(": ")[2] for line in example.splitlines() if line.startswith(("statement", "subject"))
-    ]
+    """Tell whether a statement is the root's, or one of the example, in nearly its words."""
+    told = example_texts(brief)
     if brief.root is not None:
         told.append(brief.root.statement)
     said = trigrams(statement)

@@ -57,10 +57,10 @@ SECTIONS = {
 
 _EPILOG = """\b
 First steps:
-  treewright audit PATH            findings in a file or folder; no model, no network
-  treewright show last             what was found; show last D1 shows one whole
-  treewright doctor                what is here, what is missing, and how to mend it
-  treewright COMMAND --help        the options of a command
+  treewright audit PATH            # findings in a file or folder; no model, no network
+  treewright show last             # what was found; show last D1 shows one whole
+  treewright doctor                # what is here, what is missing, and how to mend it
+  treewright COMMAND --help        # the options of a command
 """
 
 

@@ -79,9 +79,9 @@ def audit(path: str, form: str, quiet: bool, fail_on: tuple[str, ...], **given: 
     """Audit a file or folder of code; offline unless a model is named.
 
     \b
-    treewright audit src                                 what is wrong in src
-    treewright audit . --changed-since main              only what a branch changes
-    treewright audit . --fail-on confirmed -q            a gate: exit 1 on a confirmed finding
+    treewright audit src                                 # what is wrong in src
+    treewright audit . --changed-since main              # only what a branch changes
+    treewright audit . --fail-on confirmed -q            # a gate: exit 1 on a confirmed finding
     """
     return _start("code-audit", path, form, quiet=quiet, fail_on=fail_on, **given)
 

@@ -23,8 +23,8 @@ def skills(names: tuple[str, ...], into: str, check: bool) -> int:
     changed, write them again.
 
     \b
-    treewright skills --into .claude            for everybody who works on this project
-    treewright skills --into ~/.claude attack   one of them, for you
+    treewright skills --into .claude            # for everybody who works on this project
+    treewright skills --into ~/.claude attack   # one of them, for you
     """
     done = write_skills(Treewright("cli").context, Path(into).expanduser(), names, check=check)
     for path in done.changed:

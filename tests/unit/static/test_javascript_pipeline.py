@@ -110,7 +110,7 @@ def test_languages_stand_side_by_side_in_one_audit_and_one_cache(tmp_path: Path)
     assert "`express` ^5.0.0" in root.fields["external_dependencies"]
     again = FactsCache(tmp_path / "facts.bin")
     assert establish(sources, again, workers=1).keys() == facts.keys()
-    assert not again.changed
+    assert not again.made
 
 
 @pytest.mark.requirement("audit:javascript:library")

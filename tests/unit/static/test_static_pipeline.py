@@ -114,7 +114,7 @@ def test_a_second_audit_reads_facts_from_the_cache_and_says_the_same(tmp_path: P
     first = audit(tmp_path / "code", FactsCache(tmp_path / "facts.bin"), workers=1)
     cache = FactsCache(tmp_path / "facts.bin")
     second = audit(tmp_path / "code", cache, workers=1)
-    assert not cache.changed
+    assert not cache.made
     assert [f.statement for f in first.findings] == [f.statement for f in second.findings]
     write(tmp_path / "code", {"tools.py": TOOLS.replace('os.system("ping " + host)', "print(host)")})
     third = audit(tmp_path / "code", FactsCache(tmp_path / "facts.bin"), workers=1)

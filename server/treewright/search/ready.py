@@ -90,7 +90,8 @@ def _mutations(state: SearchState) -> list[Task]:
         chosen.append(start)
     elif start is None and not state.verified:
         chosen.extend(_near_misses(state))
-    return [_mutate(state, branch) for branch in chosen if f"mutate:{branch.id}" not in state.finished][:1]
+    missing = [branch for branch in chosen if f"mutate:{branch.id}" not in state.finished]
+    return [_mutate(state, branch) for branch in missing[:1]]
 
 
 def _near_misses(state: SearchState) -> list[Branch]:

@@ -29,7 +29,7 @@ _TEMPLATE = re.compile(
 )
 _SHAPES = re.compile(
     r"^(AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36,}|xox[abprs]-[A-Za-z0-9-]{10,}|sk_live_[0-9a-zA-Z]{16,}|"
-    r"AIza[0-9A-Za-z_-]{35}|glpat-[\w-]{20,}|sk-[A-Za-z0-9]{32,}|-----BEGIN [A-Z ]*PRIVATE KEY-----)"
+    r"AIza[0-9A-Za-z_-]{35}|glpat-[\w-]{20,}|sk-[A-Za-z0-9]{32,}|-----BEGIN [A-Z ]*PRIVATE KEY-----\s*\S{16,})"
 )
 _URL_PASSWORD = re.compile(r"^[a-z][\w+.-]*://[^/\s:@{}]+:([^/\s:@{}$%<>*]+)@[^/\s]+")
 _PROSE = re.compile(r"\s\S+\s")

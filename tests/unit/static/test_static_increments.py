@@ -13,6 +13,7 @@ from treewright.performers.static.cache import FactsCache
 from treewright.performers.static.facts import FileFacts
 from treewright.performers.static.finding import Finding
 from treewright.performers.static.judging import Judge, Symbols
+from treewright.performers.static.languages import analyse
 from treewright.performers.static.project import Project, Replaced
 from treewright.performers.static.proving import stands
 
@@ -202,3 +203,41 @@ def test_conclude_without_a_cache_keeps_nothing(tmp_path: Path) -> None:
     sources = read_sources(tmp_path / "code")
     conclude(sources, establish(sources, workers=1))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["code"]
+
+
+LARGE: dict[str, Callable[[int], str]] = {
+    "functions.py": lambda n: "import os\n" + "".join(f"def f{i}(a):\n    os.system(a)\n" for i in range(n)),
+    "module.py": lambda n: (
+        "import os, sys\na = sys.argv[1]\n"
+        + "".join(f"v{i} = a + '{i}'\nos.system(v{i})\n" for i in range(n))
+    ),
+    "calls.py": lambda n: "import m\ndef f(a):\n" + "".join(f"    m.g{i}(a)\n" for i in range(n)),
+    "table.py": lambda n: "T = {\n" + "".join(f"    'k{i}': ('v', {i}),\n" for i in range(n)) + "}\n",
+    "functions.js": lambda n: (
+        "const c = require('child_process');\n"
+        + "".join(f"function f{i}(a) {{ c.exec(a); }}\n" for i in range(n))
+    ),
+    "body.js": lambda n: (
+        "function f(a) {\n" + "".join(f"  a = g(a, {i}); var b{i} = a;\n" for i in range(n)) + "}\n"
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.requirement("audit:cost:linear")
+@pytest.mark.parametrize("name", LARGE)
+def test_no_form_of_file_costs_the_square_of_its_length(name: str) -> None:
+    def seconds(count: int) -> float:
+        text = LARGE[name](count)
+        return _fastest(lambda: analyse(name, text, "", frozenset({"m"}), False))
+
+    assert seconds(1600) < 9 * max(
+        seconds(400), 0.01
+    )  # four times as long; the square would be sixteen times
+
+
+def test_a_minified_file_of_a_megabyte_is_named_and_not_followed() -> None:
+    text = "var a=function(b){return b.c(b)};" * 35_000
+    begun = time.process_time()
+    assert "minified" in analyse("a.js", text, "", frozenset(), False).fault
+    assert time.process_time() - begun < 2

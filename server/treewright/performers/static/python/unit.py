@@ -176,7 +176,7 @@ class Unit:
         return found
 
     def _parameter(self, name: str, note: Value, entry: Entry, node: ast.AST) -> Value:
-        if name in {"request", "req"} or note.name.endswith(("Request()", "HttpRequest()")):
+        if name in {"request", "req"} or note.name.endswith(("~request", "Request()", "HttpRequest()")):
             return Value((), name="~request")
         if any(d.endswith(("errorhandler", "exception_handler")) for d in entry.decorators):
             return Value((Flow(Label("source", f"exception:{name}")),), name="exception()")
@@ -204,6 +204,13 @@ class Unit:
         name = self.source.dotted(note) if isinstance(note, (ast.Name, ast.Attribute)) else ""
         if not name or name.lstrip("~") in {"str", "bytes", "Any", "typing.Any", "object", "dict", "list"}:
             return UNKNOWN
+        root, last = name.partition(".")[0], name.rpartition(".")[2]
+        if (
+            last in {"Request", "HttpRequest"}
+            and root in entries.WEB_ROOTS
+            and root not in {"tornado", "aiohttp"}
+        ):
+            return named("~request")
         return named(f"{self.local_names.get(name.lstrip('~'), name)}()")
 
     def qualify(self, name: str) -> str:

@@ -214,8 +214,7 @@ def _observe(
 ) -> dict[str, Any]:
     seen: dict[str, Any] = {"check_id": check.id, "status": "value"}
     lines: set[int] = set()
-    out = io.StringIO()
-    started = time.process_time()
+    out, started = io.StringIO(), time.process_time()
     try:
         with contextlib.redirect_stdout(out):
             signal.setitimer(signal.ITIMER_PROF, timeout)
@@ -241,8 +240,7 @@ def _observe(
     finally:
         sys.settrace(None)
         signal.setitimer(signal.ITIMER_PROF, 0)
-    seen["cpu_s"] = time.process_time() - started
-    seen["stdout"] = out.getvalue()[:10_000]
+    seen |= {"cpu_s": time.process_time() - started, "stdout": out.getvalue()[:10_000]}
     seen["lines"] = sorted(lines)
     return seen
 

@@ -102,6 +102,8 @@ def _range_over(unit: "Unit", node: ast.Subscript, name: str, subject: str, *, e
             and current.target.id == name
         ):
             text = re.sub(r"\s", "", unit.source.segment(current.iter))
+            if any(isinstance(p, (ast.AugAssign, ast.Assign)) and _sets(p, name) for p in ast.walk(current)):
+                return  # the index is brought back into range on the way
             over = "len(" + re.sub(r"\s", "", subject) + ")"
             if text.endswith(f"{over}+1)") or (
                 extra and text in {f"range({over})", f"range(0,{over})"} and not _bounded(unit, node, name)
@@ -119,6 +121,11 @@ def _range_over(unit: "Unit", node: ast.Subscript, name: str, subject: str, *, e
                 unit.report("index-past-the-end", node, what=unit.source.segment(node))
             return
         current = unit.source.parent(current)
+
+
+def _sets(node: ast.AugAssign | ast.Assign, name: str) -> bool:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
 
 
 def _bounded(unit: "Unit", node: ast.AST, name: str) -> bool:

@@ -70,7 +70,7 @@ def test_a_small_model_chooses_lines_and_what_it_makes_up_is_checked_like_any_ot
     schema = provider.requests[0].schema
     assert schema is not None
     choices = schema["properties"]["proposals"]["items"]["properties"]["citations"]["items"]["enum"]
-    assert "3| The cache makes every build faster." in choices
+    assert "7| We hash the inputs of a step and store its outputs below the hash." in choices
     assert isinstance(result, ProposeResult)
     checker = CitationChecker(folder)
     assert checker.check(result.proposals[0].citations[0]).state is CitationState.VERIFIED

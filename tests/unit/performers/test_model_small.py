@@ -1,13 +1,16 @@
 """How a model with a small context is asked, and what is made of texts that ran into their bound."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from tests.unit.performers.briefs import brief
+from tests.unit.performers.growing_runs import project
 from treewright.explore.tasks import TaskKind
 from treewright.performers.model import compose, shapes, small
 from treewright.performers.model.evidence import Document, Excerpt, Span
+from treewright.performers.model.material import read_material
 from treewright.performers.model.performer import Sizes, in_letters_of
 from treewright.performers.model.prompts import small_text
 from treewright.performers.model.shapes import Style
@@ -140,3 +143,21 @@ def test_where_static_analysis_found_something_only_that_can_be_chosen_and_only_
     assert excerpt.answers([Citation(path="a.py", start=5, end=5)], 40) == ["3| if not name:"]
     excerpt.favoured = frozenset({("a.py", 5)})
     assert excerpt.labels(40) == ["5| os.system(name)"]
+
+
+@pytest.mark.requirement("performers:model:favoured-lines")
+def test_each_framing_of_a_text_chooses_from_other_lines_and_together_from_all(tmp_path: Path) -> None:
+    folder = project(tmp_path / "project")
+    asked = {
+        letter: brief(TaskKind.PROPOSE, "attack", folder, letter=letter)
+        for letter in LETTERS
+        if letter != "X"
+    }
+    material = read_material(asked["A"].root_spec)
+    excerpt = material.excerpt(asked["A"], 700)
+    chosen = [material.places_for(each, excerpt) for each in asked.values()]
+    assert set().union(*chosen) == set(excerpt.places())
+    assert len(set(chosen)) > 5
+    assert all(len(each) == 4 for each in chosen)
+    again = asked["A"].model_copy(update={"task": asked["A"].task.model_copy(update={"attempt": 2})})
+    assert material.places_for(again, excerpt) != chosen[0]

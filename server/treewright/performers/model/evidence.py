@@ -74,14 +74,18 @@ class Excerpt:
 
     def labels(self, most: int) -> list[str]:
         """Return the lines that can be chosen, blank ones, brackets and headings left out, evenly thinned to `most`."""
-        places = [
+        places = self.places()
+        chosen = [place for place in places if place in self.favoured] or places
+        return self._thinned(chosen, most)
+
+    def places(self) -> list[tuple[str, int]]:
+        """Return path and line of everything that can be chosen, in reading order."""
+        return [
             (span.path, number)
             for span in self.spans
             for number in range(span.start, span.end + 1)
             if _says_something(span.path, self.documents[span.path].lines[number - 1])
         ]
-        chosen = [place for place in places if place in self.favoured] or places
-        return self._thinned(chosen, most)
 
     def answers(self, but: Iterable[Citation], most: int) -> list[str]:
         """Return the lines that may answer an objection to some places: of code those that can guard, of a text all others.

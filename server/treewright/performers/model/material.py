@@ -20,6 +20,8 @@ from treewright.workspace.citations import CitationChecker
 from treewright.workspace.decode import Unreadable, read_source, split_lines
 from treewright.workspace.walk import list_sources
 
+PLACES_A_FRAMING = 4
+"""Lines of a text that a small model chooses from for one framing."""
 NOTES_SUFFIXES = (".md", ".rst", ".txt")
 NOTES_MOST = 12
 """Files of a project that a topic or design prompt may quote."""
@@ -166,6 +168,24 @@ class Material:
         own = [lead for lead in self.leads if lead.framing == brief.task.framing]
         at = (brief.task.attempt - 1) * 2
         return own[at : at + 3] or own[:3]
+
+    def places_for(self, brief: Brief, excerpt: Excerpt) -> frozenset[tuple[str, int]]:
+        """Return the only places that a small model may choose for a proposal; empty for any.
+
+        Of code those that static analysis found for the framing. Of a text a part of its lines, another for each framing and attempt:
+        left to itself, such a model takes the same line every time.
+        """
+        task = brief.task
+        if self.spec.kind != "artifact":
+            return frozenset(
+                (at.span.path, at.line) for at in self.leads_for(brief) if at.framing == task.framing
+            )
+        places = excerpt.places()
+        turn = max(0, LETTERS.find(task.framing)) + 5 * (task.attempt - 1)
+        start = turn * len(places) // len(LETTERS)
+        return frozenset(
+            places[(start + step) % len(places)] for step in range(min(PLACES_A_FRAMING, len(places)))
+        )
 
     def facts_for(self, brief: Brief, excerpt: Excerpt) -> list[Lead]:
         """Return the findings that a task should talk about, and what the index knows of the functions it is shown."""

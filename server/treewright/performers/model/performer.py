@@ -233,8 +233,7 @@ class ModelPerformer:
     async def _propose(self, brief: Brief, material: Material, course: Course) -> Result:
         excerpt = material.excerpt(brief, self._sizes.evidence)
         if self._sizes.style.close:
-            own = [lead for lead in material.leads_for(brief) if lead.framing == brief.task.framing]
-            excerpt.favoured = frozenset((lead.span.path, lead.line) for lead in own)
+            excerpt.favoured = material.places_for(brief, excerpt)
         openings = small.openings(brief) if self._sizes.style.close else ()
         schema = shapes.propose_schema(brief, self._sizes.style, excerpt, openings)
         leads = material.facts_for(brief, excerpt)

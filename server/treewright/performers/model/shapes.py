@@ -175,7 +175,7 @@ def propose_schema(brief: Brief, style: Style, excerpt: Excerpt, openings: Seque
         one = {"evidence": style.text(ITEM_MOST), **one}
     position = brief.preset.parts.position
     must = bool(position and brief.preset.rule(position).must_cite)
-    lines = lines_schema(style, excerpt, 1 if must else 0, 2)
+    lines = lines_schema(style, excerpt, 1 if must else 0, 1 if style.close else 2)
     if lines:
         one = {"citations": lines, **one} if must else {**one, "citations": lines}
     one |= {

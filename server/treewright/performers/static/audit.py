@@ -96,7 +96,9 @@ def _classify(sources: Sources, listing: Listing) -> None:
     packaged = any((listing.root / name).is_file() for name in _PACKAGING) or any(
         entry.name.endswith((".dist-info", ".egg-info")) for entry in listing.root.iterdir()
     )
-    deployed = any((listing.root / name).is_file() for name in _DEPLOYED) and not packaged
+    inside_package = (listing.root / "__init__.py").is_file() and not (listing.root / "settings.py").is_file()
+    said = [name for name in _DEPLOYED if not (inside_package and name in {"wsgi.py", "asgi.py"})]
+    deployed = any((listing.root / name).is_file() for name in said) and not packaged
     manifests: dict[str, bool | None] = {}
     for path in sources.texts:
         above = path.split("/")[:-1]

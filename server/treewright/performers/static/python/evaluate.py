@@ -173,6 +173,8 @@ class Evaluate:
             prefix = left.prefix
             if left.items is not None and right.items is not None:
                 return Value(flows, items=(*left.items, *right.items))
+            if left.items and not (right.is_const or right.composed or right.prefix is not None):
+                return Value(flows, items=(*left.items, Value(right.flows)))
             textual = left.prefix is not None or right.prefix is not None or left.composed or right.composed
             joint = node.left.right if isinstance(node.left, ast.BinOp) else node.left
             if isinstance(joint, ast.Constant) and isinstance(joint.value, str):

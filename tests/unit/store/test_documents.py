@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from tests.unit.store.disks import mounted, remount
 from treewright.errors import StoreError
+from treewright.store import moves
 from treewright.store.documents import Document
 from treewright.store.moves import move_document
 
@@ -395,12 +396,7 @@ def test_a_copy_that_does_not_read_back_is_rolled_back(
     document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = tmp_path / "t.json"
-    read_bytes = Path.read_bytes
-
-    def spoiled(path: Path) -> bytes:
-        return b"spoiled" if path == target else read_bytes(path)
-
-    monkeypatch.setattr(Path, "read_bytes", spoiled)
+    monkeypatch.setattr(moves, "read_regular", lambda path, most: b"spoiled"[:most])
     with pytest.raises(StoreError) as fault:
         move_document(document, target, rewrite)
     assert code(fault) == "move_verify_failed"

@@ -5,6 +5,7 @@ The application's runner performs the same tasks concurrently; `perform_mutation
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -76,7 +77,23 @@ def repair_program(
         limits: bounds of the queue.
         stopped: asked between batches whether to stop early.
     """
-    stop = clock() + seconds
+    with warnings.catch_warnings():
+        # Edits make odd programs (`0or x`); what the compiler thinks of them is no news for anybody.
+        warnings.simplefilter("ignore", SyntaxWarning)
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _repaired(program, plan, host, screener, clock, clock() + seconds, limits, stopped)
+
+
+def _repaired(
+    program: str,
+    plan: Plan,
+    host: KernelHost,
+    screener: Screener,
+    clock: Callable[[], float],
+    stop: float,
+    limits: Limits | None,
+    stopped: Callable[[], bool],
+) -> RepairOutcome:
     baseline, quick_s, screener = measure_start(program, plan, host, screener)
     repair = Repair(program, plan, baseline, limits)
     screen_mutants(repair, plan, screener, quick_s, lambda: clock() < stop and not stopped())

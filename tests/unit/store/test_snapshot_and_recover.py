@@ -94,7 +94,9 @@ def test_a_snapshot_that_cannot_be_written_leaves_the_former(tmp_path: Path) -> 
             found = load_snapshot(run.snapshot, JournalReader(run.journal), schema="test-1")
             assert found
             assert found.payload == b"one"
-            assert sorted(path.name for path in disk.iterdir()) == sorted(["journal.jsonl", run.snapshot.name])
+            assert sorted(path.name for path in disk.iterdir()) == sorted(
+                ["journal.jsonl", run.snapshot.name]
+            )
 
 
 # --- recovering --------------------------------------------------------------------------------------------------

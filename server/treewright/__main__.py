@@ -9,7 +9,9 @@ _INTERRUPTED = 130
 def main() -> None:
     """Run the command line, and leave quietly when Ctrl-C comes before it is there to answer."""
     if sys.version_info < (3, 11):  # noqa: UP036 - an older one can be made to start us, and is to say this much
-        sys.exit(f"Treewright needs Python 3.11 or newer; this is {sys.version.split()[0]} at {sys.executable}.")
+        sys.exit(
+            f"Treewright needs Python 3.11 or newer; this is {sys.version.split()[0]} at {sys.executable}."
+        )
     try:
         _start(sys.argv[1:])
     except KeyboardInterrupt:

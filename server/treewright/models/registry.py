@@ -261,7 +261,9 @@ def _hub_path(table: EndpointSettings, settings: ModelsSettings, around: Surroun
 
 def _path_of(table: EndpointSettings) -> Path:
     if table.path is None:
-        raise ModelError("model_settings_invalid", f"A {table.kind} model needs a file.", "Set model to its path.")
+        raise ModelError(
+            "model_settings_invalid", f"A {table.kind} model needs a file.", "Set model to its path."
+        )
     return table.path.expanduser()
 
 

@@ -34,9 +34,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 @pytest.mark.requirement("packages:release:reproducible", "packages:release:listed")
 def test_it_is_the_same_twice_and_listed_with_its_digests(released: Path) -> None:
     # The command itself builds twice, in two folders, and fails when the two differ.
-    listed = dict(
-        reversed(line.split()) for line in (released / "SHA256SUMS").read_text(encoding="ascii").splitlines()
-    )
+    lines = (line.split() for line in (released / "SHA256SUMS").read_text(encoding="ascii").splitlines())
+    listed = {name: digest for digest, name in lines}
     artefacts = [path for path in released.iterdir() if path.name != "SHA256SUMS"]
     assert {path.name.removeprefix("treewright-")[:5] for path in artefacts} == {current(ROOT)}
     assert listed == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in artefacts}
@@ -94,7 +93,7 @@ def test_an_extension_that_carries_another_wheel_or_version_is_refused(
 ) -> None:
     (wheel,) = released.glob("*.whl")
     packed, locked = tmp_path / "treewright.vsix", b"pygls==2.1.1 --hash=sha256:00\n"
-    files = {
+    files: dict[str, str | bytes] = {
         "extension/package.json": json.dumps({"version": current(ROOT), "main": "./dist/extension.js"}),
         **dict.fromkeys(("extension/LICENSE.txt", "extension/LICENSE-NOTICES", "extension/readme.md"), "x"),
         "extension/dist/extension.js": "x",

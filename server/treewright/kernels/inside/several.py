@@ -141,7 +141,7 @@ def _import_ahead(source: str) -> list[str]:
     for name in found:
         try:
             __import__(name)
-        except Exception:  # noqa: BLE001, S112  the candidate finds out by itself
+        except Exception:  # noqa: BLE001 S112 the candidate finds out by itself
             continue
     return found
 

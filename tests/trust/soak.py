@@ -8,6 +8,7 @@ fault, and tells how many rounds, tests and examples of chance there were, and h
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -39,24 +40,30 @@ def command(seed: int) -> list[str]:
 def one_round(seed: int, times: int, left_s: float) -> tuple[int, int]:
     """Run a round, and return its exit code and how many tests passed; -1 when the time ran out amid it."""
     environ = {**os.environ, "TREEWRIGHT_TRUST_SEED": str(seed), "TREEWRIGHT_TRUST_TIMES": str(times)}
+    process = subprocess.Popen(
+        command(seed),
+        cwd=ROOT,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        start_new_session=True,
+    )
+    late = False
     try:
-        done = subprocess.run(
-            command(seed),
-            cwd=ROOT,
-            env=environ,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=left_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as late:
-        said = late.stdout.decode("utf-8", "replace") if isinstance(late.stdout, bytes) else ""
-        dots = sum(line.count(".") for line in said.splitlines() if set(line.split(" ")[0]) <= set(".sx"))
-        return (1, dots) if "F" in said.replace("FAILURES", "") and "FAILED" in said else (-1, dots)
-    if done.returncode:
-        sys.stdout.write(done.stdout[-8000:] + done.stderr[-2000:])
-    found = _PASSED.search(done.stdout)
-    return done.returncode, int(found[1]) if found else 0
+        said, _ = process.communicate(timeout=left_s)
+    except subprocess.TimeoutExpired:
+        late = True
+        os.killpg(process.pid, signal.SIGKILL)  # with whatever the test had started
+        said, _ = process.communicate()
+    if late:
+        progress = [line.split(" ")[0] for line in said.splitlines()]
+        dots = [line for line in progress if line and set(line) <= set(".sxF")]
+        return (1 if any("F" in line for line in dots) else -1), "".join(dots).count(".")
+    if process.returncode:
+        sys.stdout.write(said[-8000:])
+    found = _PASSED.search(said)
+    return process.returncode, int(found[1]) if found else 0
 
 
 def main() -> int:

@@ -76,7 +76,8 @@ ARMS: dict[str, dict[str, Any]] = {
     "no revise": {"generators": ("model", "mutate")},
     "one framing": {"varied": False},
     "drafts only": {"generators": ("model",)},
-    "drafts, one framing": {"generators": ("model",), "varied": False},
+    "plain drafts": {"generators": ("model",), "varied": False},
+    "plain drafts and edits": {"generators": ("model", "mutate"), "varied": False},
 }
 
 
@@ -427,7 +428,7 @@ def _arm(
     verified = [one for one in mine if rows[one.name, arm].get("verified")]
     wrong = sum(not found[one.name] for one in verified)
     print(
-        f"{arm:<17} {share:6.1%} of {count}; {share / single - 1:+.1%} over the mean sample ({single:.1%}), "
+        f"{arm:<27} {share:6.1%} of {count}; {share / single - 1:+.1%} over the mean sample ({single:.1%}), "
         f"{share - base:+.1%} over greedy ({base:.1%}); {asked / count:.2f} programs a problem; "
         f"verified {len(verified)}, of these wrong {wrong}"
     )
@@ -469,6 +470,7 @@ def main() -> None:
     parser.add_argument("--arms", default="tree", help=f"of {', '.join(ARMS)}; or all")
     parser.add_argument("--minutes", type=float, default=11.0)
     parser.add_argument("--threads", type=int, default=0, help="0: as many as are idle")
+    parser.add_argument("--stored", action="store_true", help="use stored answers only, and no model")
     parser.add_argument("--workers", type=int, default=3)
     given = parser.parse_args()
     problems = read_problems(given.data, given.first)
@@ -483,7 +485,7 @@ def main() -> None:
         path=given.model, context_tokens=1536, slots=SLOTS, threads=given.threads, cache_mib=256
     )
     provider = LocalProvider(settings)
-    store = Store(folder, provider, until)
+    store = Store(folder, None if given.stored else provider, until)
     if given.act == "sample":
         asyncio.run(_sampled(problems, store, provider, given.samples))
     else:

@@ -20,10 +20,10 @@ function bare(): string {
   return execFileSync(fixture.python(), ['-c', 'import sys; print(sys._base_executable)'], { encoding: 'utf8' }).trim();
 }
 
-export function firstUse(name: string, proves: string, vsix: () => string, env: Record<string, string> = {}): void {
+export function firstUse(name: string, proves: ReturnType<typeof requirement>, vsix: () => string, env: Record<string, string> = {}): void {
   const at = session(name, () => ({ copyOf: fixture.shop(), noPython: true, allBuiltins: true, cold: true, vsix: vsix(), env: { PATH: `${path.dirname(bare())}:${process.env.PATH ?? ''}`, ...env } }));
 
-  test('with consent and progress an environment is made, and the sidecar runs in it', requirement(proves), async () => {
+  test('with consent and progress an environment is made, and the sidecar runs in it', proves, async () => {
     const { bench, server } = at;
     await bench.openSideBar();
     const asked = bench.toast(/environment of its own/);
@@ -37,7 +37,7 @@ export function firstUse(name: string, proves: string, vsix: () => string, env: 
     assert.equal(server.sidecars().length, 1);
   });
 
-  test('an audit works there, and a second start asks nothing', requirement(proves), async () => {
+  test('an audit works there, and a second start asks nothing', proves, async () => {
     const { bench, server } = at;
     await bench.run('Treewright: Audit Workspace');
     await bench.toast(/CONFIRMED \d+/).waitFor({ timeout: within(60_000) });

@@ -127,15 +127,7 @@ def run(arguments: list[str] | None = None) -> None:
     except click.exceptions.Exit as leaving:
         code = leaving.exit_code
     except click.ClickException as fault:
-        text = io.StringIO()
-        fault.show(text)
-        say(text.getvalue(), err=True, nl=False)
-        if (
-            isinstance(fault, click.MissingParameter)
-            and fault.param is not None
-            and fault.param.name == "run"
-        ):
-            say(RUN_HELP, err=True)
+        _show(fault)
         code = ExitClass.USAGE
     except (click.Abort, KeyboardInterrupt):
         say("Interrupted.", err=True)
@@ -156,6 +148,14 @@ def run(arguments: list[str] | None = None) -> None:
         say("Run it again with --debug to see where, and report it.", err=True)
         code = ExitClass.STORAGE
     sys.exit(int(code))
+
+
+def _show(fault: click.ClickException) -> None:
+    text = io.StringIO()
+    fault.show(text)
+    say(text.getvalue(), err=True, nl=False)
+    if isinstance(fault, click.MissingParameter) and fault.param is not None and fault.param.name == "run":
+        say(RUN_HELP, err=True)
 
 
 def _check_text(args: list[str]) -> None:

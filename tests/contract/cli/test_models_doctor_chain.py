@@ -42,7 +42,7 @@ def test_models_tells_what_to_do_when_nothing_answers(treewright: Command, isola
 def test_doctor_finds_this_machine_in_order(treewright: Command) -> None:
     shown = treewright("doctor", "--format", "json", timeout=100)
     names = {row["name"]: row for row in shown.json()}
-    assert {"python", "configuration", "store", "git", "ruff", "kernels"} <= set(names)
+    assert {"python", "settings", "store", "git", "ruff", "kernels"} <= set(names)
     assert names["kernels"]["state"] == "good", names["kernels"]
     assert shown.code == 0, shown.out
 

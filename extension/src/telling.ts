@@ -15,7 +15,7 @@ export async function tellError(error: unknown): Promise<void> {
 
 /** Says why the sidecar does not run, with its last lines and what to do. */
 export async function tellFailure(failure: Failure): Promise<void> {
-  const last = failure.lines.length ? `${vscode.l10n.t('Its last words: {0}', failure.lines.slice(-3).join(' | '))}` : '';
+  const last = failure.lines.length ? vscode.l10n.t('Its last words: {0}', failure.lines.slice(-3).join(' | ')) : '';
   const [restart, show, choose] = [vscode.l10n.t('Restart sidecar'), vscode.l10n.t('Show log'), vscode.l10n.t('Choose Python')];
   const text = [`Treewright: ${failure.message}`, failure.advice, last].filter(Boolean).join(' ');
   const chosen = await vscode.window.showErrorMessage(text, restart, choose, show);

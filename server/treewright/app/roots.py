@@ -14,6 +14,7 @@ from treewright.store.paths import find_workspace
 from treewright.tree.run import RootSpec
 from treewright.tree.visible import visible, writable_as_text
 from treewright.workspace.decode import split_lines
+from treewright.workspace.git import changed_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ def resolve_root(preset: Preset, request: ExplorationRequest) -> ResolvedRoot:
     """Resolve a request's root by the preset's root kind (contract: exploration, 3).
 
     Raises:
-        WorkspaceError: `root_unparseable` when it is missing, unreadable or empty.
+        WorkspaceError: `root_unparseable` when it is missing, unreadable or empty; `revision_unknown` when only the
+            changes since a revision are asked for that git does not know.
         RequestError: `root_empty` when a design prompt is empty.
     """
     base = Path(request.base)
@@ -98,6 +100,8 @@ def _path_root(preset: Preset, request: ExplorationRequest, base: Path) -> Resol
         raise _unparseable(named, "it is neither a file nor a folder")
     else:
         _check_focus(_read_text(path), request.focus)
+    if preset.root_kind == "code":
+        _check_revision(path, request.changed_since)
     workspace = find_workspace(path, _bound(request))
     relative = Path(os.path.relpath(path, workspace)).as_posix()
     spec = RootSpec(
@@ -116,6 +120,15 @@ def _check_focus(text: str, focus: str) -> None:
             "focus_unknown",
             f"Nothing in the text fits the focus {focus!r}.",
             "Name a heading, line numbers such as 40-60, or words that stand in the text.",
+        )
+
+
+def _check_revision(path: Path, revision: str) -> None:
+    if revision and changed_ranges(path if path.is_dir() else path.parent, revision) is None:
+        raise WorkspaceError(
+            "revision_unknown",
+            f"Git knows no revision {revision!r} here.",
+            "Check --changed-since; the code must be in a git repository.",
         )
 
 

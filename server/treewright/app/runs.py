@@ -22,6 +22,7 @@ from treewright.store.locks import request_stop, run_holder
 from treewright.store.paths import OUTPUT_FOLDER
 from treewright.store.recover import recover_run
 from treewright.store.run_folder import JOURNAL, RunReader
+from treewright.tree.event import Grounded
 from treewright.tree.run import RunKind
 from treewright.workspace.decode import Unreadable, read_source
 
@@ -163,6 +164,12 @@ class RunView:
     def outline(self) -> str:
         """Return the tree as an indented outline, a line a node."""
         return "".join(outline_line(self.preset, node) for node in in_tree_order(self.reader.tree))
+
+    def not_read(self) -> int:
+        """Return how many files under the root were left out because they could not be read."""
+        at = self.reader.tree.grounded_at
+        event = self.reader.read(at) if at >= 0 else None
+        return len(event.unread) if isinstance(event, Grounded) else 0
 
     def sarif(self) -> str:
         """Return the findings as SARIF 2.1.0.

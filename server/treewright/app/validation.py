@@ -1,5 +1,6 @@
 """Validating files: those named, or everything shipped and the user's own."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,13 +16,16 @@ class ValidationReport:
     Attributes:
         faults: in reading order.
         errors: how many of them refuse a file; the rest are warnings.
+        checked: how many files were taken for what: `preset`, `profile`, `lens`, `framing`, `page`.
     """
 
     faults: list[Fault]
     errors: int
+    checked: Counter[str]
 
 
 def validate(context: Context, paths: list[Path]) -> ValidationReport:
     """Check files and folders; without any, the shipped ones and the user's."""
-    faults = validate_paths(paths or default_paths(context.configuration().root.folder))
-    return ValidationReport(faults, len(errors_only(faults)))
+    checked = Counter[str]()
+    faults = validate_paths(paths or default_paths(context.configuration().root.folder), checked)
+    return ValidationReport(faults, len(errors_only(faults)), checked)

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -91,7 +92,7 @@ def file_kind(path: Path, text: str) -> FileKind:
     return next((kind for key, kind in _TELLTALE if key in keys), "page")
 
 
-def validate_paths(paths: Sequence[Path]) -> list[Fault]:
+def validate_paths(paths: Sequence[Path], checked: Counter[str] | None = None) -> list[Fault]:
     """Return the faults of files and folders, in reading order.
 
     Folders are walked for Markdown files and `languages.json`; hidden, vendored and generated folders are left out,
@@ -99,10 +100,12 @@ def validate_paths(paths: Sequence[Path]) -> list[Fault]:
 
     Args:
         paths: files and folders; a missing one is a fault itself.
+        checked: counts the files that could be read by what they were taken for.
     """
+    counted = Counter[str]() if checked is None else checked
     faults: list[Fault] = []
     for path in dict.fromkeys(file for given in paths for file in _files(given)):
-        faults += _file_faults(path)
+        faults += _file_faults(path, counted)
     return in_reading_order(dict.fromkeys(faults))
 
 
@@ -127,8 +130,9 @@ def _files(path: Path) -> Iterator[Path]:
                 yield Path(folder) / name
 
 
-def _file_faults(path: Path) -> list[Fault]:
+def _file_faults(path: Path, checked: Counter[str]) -> list[Fault]:
     if path.name == MANIFEST:
+        checked["list of pages"] += 1
         return manifest_faults(path)
     if path.suffix != ".md" and path.exists():
         return [fault_at(str(path), _START, "E100", "only Markdown files and languages.json are validated")]
@@ -138,7 +142,9 @@ def _file_faults(path: Path) -> list[Fault]:
         line = error.details.get("line", 1)
         message = error.message.replace("preset file", "file")
         return [fault_at(str(path), Mark(line=line, column=1, end_column=1), "E100", message)]
-    return validate_text(file_kind(path, text), text, str(path), path.parent)
+    kind = file_kind(path, text)
+    checked[kind] += 1
+    return validate_text(kind, text, str(path), path.parent)
 
 
 def as_json(faults: Sequence[Fault]) -> str:

@@ -280,7 +280,8 @@ class _Walk:
     def file(self, entry: os.DirEntry[str], relative: str, reason: str | None) -> None:
         status = entry.stat()
         if not stat.S_ISREG(status.st_mode):
-            reason = "special"
+            self.skip(relative, "special", "it is no regular file")
+            return
         if entry.is_symlink() and (status.st_dev, status.st_ino) in self.seen:
             reason = "link-loop"
         if reason is not None:

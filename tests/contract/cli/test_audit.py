@@ -99,6 +99,14 @@ def test_spaces_and_letters_of_any_script_in_paths_change_nothing(treewright: Co
     assert ran.json()["unresolved"] == 0
 
 
+def test_what_could_not_be_read_is_told_at_the_terminal_too(
+    treewright: Command, flawed: Path, tmp_path: Path
+) -> None:
+    (flawed / "broken.py").write_text("def (:\n", encoding="utf-8")
+    assert "not read: 1 (REPORT.md names each, and why)" in treewright("audit", flawed, "--out", "a").out
+    assert "broken.py" in (tmp_path / "a" / "REPORT.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.requirement("cli:audit:fail-on")
 def test_fail_on_confirmed_exits_1_only_when_there_is_one(
     treewright: Command, flawed: Path, tmp_path: Path

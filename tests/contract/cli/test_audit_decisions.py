@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from tests.contract.cli.terminal import FLAWED, Command
+from treewright.presets.loader import load_preset
+from treewright.surfaces.cli.commands.exploration import VERDICTS
 
 NEW = """import os
 from flask import Flask, request
@@ -113,6 +115,25 @@ def test_changed_since_reports_only_what_the_change_touches(treewright: Command,
     )
     files = {r["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for r in _confirmed(changed)}
     assert files == {"more.py"}
+
+
+def test_a_revision_that_git_does_not_know_is_refused_before_anything_is_written(
+    treewright: Command, flawed: Path
+) -> None:
+    ran = treewright("audit", ".", "--out", "../a", "--changed-since", "no-such-branch", cwd=flawed)
+    assert ran.code == 2
+    assert "no revision 'no-such-branch'" in ran.err
+    assert not (flawed.parent / "a").exists()
+
+
+def test_a_label_that_no_finding_can_have_is_refused_instead_of_never_failing(
+    treewright: Command, flawed: Path
+) -> None:
+    ran = treewright("audit", ".", "--out", "../a", "--fail-on", "critical", cwd=flawed)
+    assert ran.code == 2
+    assert "'confirmed'" in ran.err
+    labels = load_preset("code-audit").verdict_enum.values()
+    assert {label.casefold() for label in labels} == set(VERDICTS)
 
 
 def test_fail_on_takes_several_labels_in_any_case(treewright: Command, flawed: Path) -> None:

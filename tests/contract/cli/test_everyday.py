@@ -205,6 +205,12 @@ def test_an_error_is_one_line_and_a_hint_and_its_class_and_a_traceback_only_when
         assert "Traceback" in again.err
 
 
+def test_validate_says_what_it_took_a_named_file_for(treewright: Command, tmp_path: Path) -> None:
+    (tmp_path / "mine.md").write_text("# A preset without its front matter\n", encoding="utf-8")
+    told = treewright("validate", tmp_path / "mine.md")
+    assert told.err.strip() == "0 errors, 0 warnings; checked: 1 as page"
+
+
 @pytest.mark.requirement("cli:commands:completion")
 def test_bash_completes_commands_options_presets_and_runs(
     treewright: Command, flawed: Path, tmp_path: Path

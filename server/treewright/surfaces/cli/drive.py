@@ -45,7 +45,7 @@ def drive(app: Treewright, growing: Growing, form: str, *, quiet: bool, fail_on:
     elif form == "sarif":
         say(view.sarif())
     else:
-        _print(outcome, summary)
+        _print(outcome, summary, view.not_read())
         if known := view.decided():
             say(f"decided before, so not counted: {len(known)} (see REPORT.md)")
     code = STATUS_EXIT.get(outcome.status, ExitClass.DONE)
@@ -64,7 +64,7 @@ async def _driven(growing: Growing, listener: Listener | None) -> Outcome:
     return await growing.drive(listener)
 
 
-def _print(outcome: Outcome, summary: dict[str, object]) -> None:
+def _print(outcome: Outcome, summary: dict[str, object], not_read: int) -> None:
     status = outcome.status.value
     if outcome.status is Status.EARLY_STOP:
         status += f"={outcome.reason}"
@@ -79,6 +79,8 @@ def _print(outcome: Outcome, summary: dict[str, object]) -> None:
     assert isinstance(citations, dict)
     if citations["all"]:
         say(f"citations that hold: {citations['held']} of {citations['all']}")
+    if not_read:
+        say(f"not read: {not_read} (REPORT.md names each, and why)")
     for notice in outcome.notices:
         say(f"{notice.severity}: {notice.message}")
     folder = _short(outcome.folder)

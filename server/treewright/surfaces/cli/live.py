@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.panel import Panel
 
 _REDRAW_S = 0.1
+_FIRST = "reading the root first; a large folder takes minutes"
+"""Said until the root is read: nothing else can be told of it till then."""
 
 
 @contextlib.contextmanager
@@ -39,6 +41,9 @@ def live_view(growing: Growing, *, quiet: bool) -> Iterator[Listener | None]:
 
 
 def _lines(growing: Growing) -> Listener:
+    if growing.writer.tree.grounded_at < 0:
+        say(_FIRST, err=True)
+
     def listen(progress: Progress) -> None:
         tree = growing.writer.tree
         for event in progress.events:
@@ -109,6 +114,8 @@ def _panel(growing: Growing, latest: list[str], in_flight: int) -> "Panel":
     if tree.spend.calls:
         cap = f" of {tree.caps.spend_usd:.2f}" if tree.caps.spend_usd is not None and tree.spend.usd else ""
         lines.append(f"spend {_spend(tree.spend, cap)}")
+    if tree.grounded_at < 0:
+        lines.append(_FIRST)
     if tree.rounds:
         why = [state.name for state in conditions(tree) if not state.met]
         lines.append("not converged yet: " + ("; ".join(why) if why else "-"))

@@ -13,7 +13,7 @@ from treewright.errors import TreewrightError
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-RUN_HELP = "RUN is an id, the beginning of one, a folder, or `last`; `treewright runs` lists the ids."
+RUN_HELP = "RUN is an id, the beginning of one, a folder, or `last` (the latest, in whichever folder); `treewright runs` lists the ids."
 _MOST = 30
 """Runs that are offered: more than a screen of them helps nobody."""
 

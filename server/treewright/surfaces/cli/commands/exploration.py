@@ -15,6 +15,9 @@ from treewright.surfaces.cli.asking import terminal_ask
 from treewright.surfaces.cli.drive import announce, drive
 from treewright.surfaces.cli.naming import complete_preset
 
+VERDICTS = ("confirmed", "marginal", "refuted", "incomplete_forbidden")
+"""What `--fail-on` takes: the labels of the shipped code-audit; a mistyped one would be a gate that never closes."""
+
 _FILE_NAME = re.compile(r"\S*\.(md|markdown|txt|rst|adoc|tex|toml|json|ya?ml|py)")
 """One word that ends so is a file's name, mistyped perhaps, and no prompt."""
 
@@ -57,6 +60,7 @@ def _start(
 @click.option(
     "--fail-on",
     multiple=True,
+    type=click.Choice(VERDICTS, case_sensitive=False),
     metavar="VERDICT",
     help="Exit 1 when a finding has this verdict, such as confirmed.",
 )

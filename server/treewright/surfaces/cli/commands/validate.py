@@ -21,5 +21,8 @@ def validate(paths: tuple[str, ...], form: str) -> int:
     else:
         for fault in report.faults:
             say(str(fault))
-        say(f"{report.errors} errors, {len(report.faults) - report.errors} warnings", err=True)
+        # A file without the keys of a preset is taken for a page of prose; whoever meant a preset has to see that.
+        files = ", ".join(f"{count} as {kind}" for kind, count in sorted(report.checked.items()))
+        counts = f"{report.errors} errors, {len(report.faults) - report.errors} warnings"
+        say(f"{counts}; checked: {files}" if paths and files else counts, err=True)
     return 1 if report.errors else 0

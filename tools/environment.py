@@ -134,6 +134,8 @@ class PythonEnvironment:
                 return
             say(f"making .venv anew: {fault}")
             shutil.rmtree(self.folder)
+        else:
+            say("making .venv; the whole set-up takes a minute, and several on a busy machine")
         self.folder.mkdir()
         self.marker.touch()
         run(

@@ -16,12 +16,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import psutil
+
 OURS = [sys.executable, "-m", "treewright", "lsp"]
 CAPABILITIES = {"textDocument": {"publishDiagnostics": {}, "hover": {}, "completion": {}}}
 
 
-def measure(command: list[str], home: Path) -> tuple[float, float, float]:
-    """Return milliseconds to the answer, and resident megabytes then and when idle."""
+def measure(command: list[str], home: Path) -> tuple[float, float, float, float]:
+    """Return milliseconds to the answer, resident megabytes then and when idle, and processor milliseconds to the answer."""
     environ = {**os.environ, "TREEWRIGHT_HOME": str(home), "PYTHONPYCACHEPREFIX": str(home / "compiled")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     begun = time.perf_counter()
@@ -33,10 +35,10 @@ def measure(command: list[str], home: Path) -> tuple[float, float, float]:
         _send(process, {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
         _receive(process)
         took = time.perf_counter() - begun
-        at_once = _resident(process.pid)
+        at_once, busy = _resident(process.pid), _processor(process.pid)
         _send(process, {"jsonrpc": "2.0", "method": "initialized", "params": {}})
         time.sleep(2.0)
-        return took * 1000, at_once, _resident(process.pid)
+        return took * 1000, at_once, _resident(process.pid), busy * 1000
     finally:
         process.kill()
         process.communicate()
@@ -67,13 +69,18 @@ def _resident(pid: int) -> float:
     return int(fields["VmRSS"].split()[0]) / 1024
 
 
+def _processor(pid: int) -> float:
+    used = psutil.Process(pid).cpu_times()
+    return used.user + used.system
+
+
 def main() -> None:
     """Measure and print."""
     arguments = sys.argv[1:]
     rounds = int(arguments.pop(0)) if arguments and arguments[0].isdigit() else 7
     other = arguments or [found for found in [shutil.which("jedi-language-server")] if found]
     servers = {"treewright lsp": OURS} | ({Path(other[0]).name: other} if other else {})
-    figures: dict[str, list[tuple[float, float, float]]] = {name: [] for name in servers}
+    figures: dict[str, list[tuple[float, float, float, float]]] = {name: [] for name in servers}
     with tempfile.TemporaryDirectory() as folder:
         for command in servers.values():
             measure(command, Path(folder))  # compiles
@@ -82,8 +89,10 @@ def main() -> None:
                 figures[name].append(measure(command, Path(folder)))
     print(f"median of {rounds}; load {os.getloadavg()[0]:.1f}")
     for name, values in figures.items():
-        took, at_once, idle = (statistics.median(column) for column in zip(*values, strict=True))
-        print(f"{name:28} {took:6.0f} ms to initialize, {at_once:4.0f} MB then, {idle:4.0f} MB idle")
+        took, at_once, idle, busy = (statistics.median(column) for column in zip(*values, strict=True))
+        print(
+            f"{name:28} {took:6.0f} ms to initialize, {busy:5.0f} of the processor, {at_once:4.0f} MB then, {idle:4.0f} MB idle"
+        )
     if not other:
         print("no other server to compare with: install jedi-language-server, or name a command")
 

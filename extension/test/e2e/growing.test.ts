@@ -79,7 +79,7 @@ test('the Run view says why a run has not converged', requirement('extension:run
   await bench.row(view, /of 6 conditions met/).waitFor();
   await bench.shot('run-view');
   await bench.row(view, 'No blocked node').click();
-  await bench.page.keyboard.press('End');
+  await view.press('End');
   await bench.row(view, /of 12 fired/).waitFor();
   await bench.row(view, 'Spend').waitFor();
 });
@@ -87,6 +87,7 @@ test('the Run view says why a run has not converged', requirement('extension:run
 test('nodes are filtered by text and sorted by score', requirement('extension:trees:filter', 'extension:trees:sort'), async () => {
   const { bench } = at;
   const tree = bench.tree('Trees');
+  await tree.press('Home');
   await bench.expand(bench.row(tree, 'brainstorm'));
   const nodes = bench.rows(tree).filter({ hasText: /branch \d/ });
   await eventually(async () => (await nodes.count()) > 3, 'the nodes');

@@ -54,6 +54,7 @@ test('the search is listed with the runs and opens as a document', requirement('
   await document.waitFor();
   await eventually(async () => (await bench.text(document)).includes('largest'), 'the report');
   await bench.expand(bench.row(bench.tree('Trees'), 'verified'));
-  await bench.row(bench.tree('Trees'), /chosen/).waitFor();
+  await bench.expand(bench.row(bench.tree('Trees'), /^start/));
+  await bench.row(bench.tree('Trees'), /chosen, 3 of 3 checks/).waitFor();
   await bench.shot('search-report');
 });

@@ -77,9 +77,9 @@ def _branches(look: SearchLook) -> Iterator[NodeRow]:
         yield _row(
             branch.id,
             proposed.parent or ROOT,
-            ", ".join(part for part in (by, passed, same, chosen) if part),
+            by,
             state,
-            chosen or passed,
+            ", ".join(part for part in (chosen, same or passed) if part),
             branch.depth + 1,
         )
 

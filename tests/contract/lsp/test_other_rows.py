@@ -36,9 +36,10 @@ def test_a_search_unfolds_into_its_branches(connect: Connect, workspace: Path) -
     client.initialize(workspace, capabilities=FULL)
     found = client.request("treewright/children", {"run": outcome.run})
     assert [row["id"] for row in found["rows"]] == ["b0", "b1"][: found["total"]]
-    (chosen,) = [row for row in found["rows"] if row["label"] == "chosen"]
+    (chosen,) = [row for row in found["rows"] if row["label"].startswith("chosen, ")]
     assert chosen["state"] == "advances"
-    assert "checks" in chosen["statement"]
+    assert chosen["label"].endswith("checks")
+    assert chosen["statement"] == "given"
     passed = {"run": outcome.run, "filter": {"states": ["advances"]}, "flat": True}
     assert client.request("treewright/children", passed)["total"] == 1
     text = client.request(

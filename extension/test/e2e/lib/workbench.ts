@@ -78,12 +78,19 @@ export class Workbench {
   /** Runs a command by its title as the palette shows it. */
   async run(title: string): Promise<void> {
     const input = this.quickInput().locator('input.input');
-    for (let tries = 0; tries < 4; tries += 1) {
-      await this.page.keyboard.press('F1'); // it may go astray while the focus moves
-      if (await input.waitFor({ timeout: within(4000) }).then(() => true, () => false)) break;
+    const row = this.quickInput().locator('.monaco-list-row').filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) }).first();
+    for (let tries = 0; ; tries += 1) {
+      await this.page.keyboard.press('F1'); // it goes astray, or the list closes again, while the focus moves
+      try {
+        await input.fill(`>${title}`, { timeout: within(4000) });
+        await row.waitFor({ timeout: within(8000) });
+        break;
+      } catch (error) {
+        if (tries === 4) throw error;
+        await this.page.keyboard.press('Escape');
+      }
     }
-    await input.fill(`>${title}`);
-    await this.quickInput().locator('.monaco-list-row').filter({ has: this.page.locator('.label-name', { hasText: exactly(title) }) }).first().click();
+    await row.click();
   }
 
   async fill(text: string): Promise<void> {

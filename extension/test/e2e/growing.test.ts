@@ -104,7 +104,8 @@ test('nodes are filtered by text and sorted by score', requirement('extension:tr
   await bench.run('Treewright: Sort Nodes');
   await bench.pick('By score');
   await eventually(async () => {
-    const scores = (await nodes.allInnerTexts()).map(text => Number(/· (\d+)/.exec(text)?.[1] ?? 0));
+    const siblings = (await nodes.allInnerTexts()).filter(text => /^\s*[A-L]\d+\b(?!\.)/.test(text));
+    const scores = siblings.map(text => Number(/· (\d+)/.exec(text)?.[1] ?? 0));
     return scores.length > 3 && scores.every((each, index) => index === 0 || each <= (scores[index - 1] ?? 0));
   }, 'scores to fall');
 });

@@ -66,21 +66,42 @@ def _from_first_definition(code: str) -> str:
 
 def _without_tail(code: str) -> str:
     """The longest run of lines from the start that parses: prose or a cut-off statement at the end is left out."""
-    lines = code.split("\n")
-    for end in range(len(lines), 0, -1):
-        text = "\n".join(lines[:end])
-        if text.strip() and _parses(text):
-            return text.rstrip() + "\n"
-    return ""
+    return _longest_that_parses("", code) or ""
 
 
 def _without_tail_of_body(header: str, body: str) -> str:
-    lines = body.split("\n")
-    for end in range(len(lines), 0, -1):
+    return _longest_that_parses(header, body) or body
+
+
+def _longest_that_parses(header: str, code: str) -> str | None:
+    """Return the most lines of the code that parse after the header.
+
+    No run that holds the line of a syntax error parses either, so each try ends before that line.
+    """
+    lines, above = code.split("\n"), header.count("\n")
+    end = len(lines)
+    while end > 0:
         text = "\n".join(lines[:end])
-        if text.strip() and _parses(header + text):
+        if not text.strip():
+            return None
+        try:
+            parse_program(header + text)
+        except SyntaxError as fault:
+            end = min(end - 1, max((fault.lineno or end) - above - 1, 0))
+        except (
+            ValueError,
+            RecursionError,
+            MemoryError,
+        ):  # nested without end: anywhere, so half of it is tried
+            end //= 2
+        else:
             return text.rstrip() + "\n"
-    return body
+        while end and lines[end - 1].lstrip()[:1] in {
+            "",
+            "#",
+        }:  # whether one of these is there changes nothing
+            end -= 1
+    return None
 
 
 def _header(start: str, entry_point: str | None) -> str:

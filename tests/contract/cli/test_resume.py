@@ -89,6 +89,7 @@ def test_a_run_killed_at_any_moment_resumes_to_the_same_tree(treewright: Command
 
 
 @pytest.mark.soak
+@pytest.mark.timeout(0)
 def test_a_run_killed_two_hundred_times_resumes_to_the_same_tree(treewright: Command, tmp_path: Path) -> None:
     kill_rounds(treewright, tmp_path, 200, seed=2)
 

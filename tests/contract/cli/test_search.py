@@ -227,7 +227,8 @@ def test_after_kill_9_what_was_answered_is_not_paid_for_twice(
         assert treewright("show", "last", "--format", "json").json()["status"] == "stopped"
         ran = treewright("resume", "last", "--format", "json", "-q")
         assert ran.code == 0, ran.err
-        assert server.prompts[0] not in server.prompts[sent:]
+        # a further draft asks the same as the greedy one, warmer, and once
+        assert server.prompts[sent:].count(server.prompts[0]) <= 1
         found = ran.json()
         # The first answer, every call that was out when it died, and the one that was right.
         assert found["spend_usd"] >= (1 + (sent - 1) + 1) * CALL_USD - 1e-3

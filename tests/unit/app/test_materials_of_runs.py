@@ -182,7 +182,7 @@ def test_what_is_optional_is_left_out_before_what_is_due(tmp_path: Path) -> None
     asyncio.run(ModelPerformer(provider).perform(asked))
     sent = provider.requests[0].prompt
     assert "Terms as they are used here" not in sent
-    assert "Apply this framing" in sent
+    assert "Write the three most damaging objections" in sent
     assert "The cache makes every build faster." in sent
 
 

@@ -11,6 +11,7 @@ from treewright.app.model_list import answering_models, listed_models
 from treewright.errors import RequestError
 from treewright.presets.fault import Fault
 from treewright.presets.loader import find_preset
+from treewright.presets.source import read_source
 from treewright.surfaces.lsp.messages.catalogue import (
     AboutRequest,
     AboutResult,
@@ -49,7 +50,7 @@ async def preset_text(session: Session, request: PresetTextRequest) -> PresetTex
     """Return the text of a new preset, made from one that is there."""
     root = await asyncio.to_thread(lambda: session.app.context.configuration().root)
     source = await asyncio.to_thread(find_preset, request.like, root.folder)
-    text = await asyncio.to_thread(source.read_text, "utf-8")
+    text = await asyncio.to_thread(read_source, source, "preset")
     named = re.sub(r"\A(---\s*\n(?:.*\n)*?name:[ \t]*)\S+", rf"\g<1>{request.name}", text, count=1)
     return PresetTextResult(text=named, folder=str(root.presets))
 

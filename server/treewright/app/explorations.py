@@ -159,7 +159,7 @@ class Growing:
         if self._stop_asked:
             self._runner.stop()
         try:
-            self._index()
+            self.announce()
             await self._runner.run()
         finally:
             await asyncio.shield(_released(hired, verifier))
@@ -181,12 +181,13 @@ class Growing:
             )
             self.writer.save_snapshot()
             keep_listing(self.writer, self.loaded.materials.preset)
-            self._index()
+            self.announce()
             return outputs
         finally:
             self.writer.close()
 
-    def _index(self) -> None:
+    def announce(self) -> None:
+        """Enter the run as it stands into the index, where whoever knows its id finds it."""
         entry = entry_of(self.folder, self.writer.tree, timestamp())
         if entry is not None:
             note = self.context.index(self.configuration).put(entry)
@@ -249,6 +250,7 @@ def start(
         started = _started(request, configuration, loaded, root, chosen, settled)
         writer.stage([*growing.explorer.begin(started), terms, *seeds])
         writer.commit()
+        growing.announce()
     except BaseException:
         writer.close()
         raise

@@ -20,7 +20,7 @@ function bait(server: Server): void {
   fs.writeFileSync(path.join(server.workspace, 'conftest.py'), `open(${JSON.stringify(ran(server))}, 'w').close()\n`);
 }
 
-const at = session('trust', () => ({ copyOf: fixture.shop(), askTrust: true, cold: true, prepare: bait }));
+const at = session('trust', () => ({ copyOf: fixture.shop(), askTrust: true, cold: true, settings: { 'security.workspace.trust.startupPrompt': 'always' }, prepare: bait }));
 
 test('in an untrusted folder an audit works and nothing of the folder is run', requirement('extension:trust:nothing-run', 'extension:trust:audit'), async () => {
   const { bench, server } = at;

@@ -40,6 +40,8 @@ test('a patch that passes every test is shown as a difference and applied when t
   await offer.getByRole('button', { name: 'Apply' }).click();
   const editor = bench.editor('figures.py').last();
   await eventually(async () => !(await bench.text(editor)).includes('value < best'), 'the text to change');
+  await bench.page.locator('.monaco-diff-editor').waitFor({ state: 'detached' }); // else it is the proposal that is saved
+  await bench.page.locator('.tab.active', { hasText: 'figures.py' }).waitFor();
   await bench.page.keyboard.press('Control+S');
   await eventually(() => fs.readFileSync(file, 'utf8') !== WRONG, 'the file to be saved');
   const script = 'import sys; sys.path.insert(0, "."); sys.path.insert(0, "tests"); import test_figures as t; [getattr(t, n)() for n in dir(t) if n.startswith("test_")]';

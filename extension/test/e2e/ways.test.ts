@@ -63,8 +63,7 @@ test('in Simplified Chinese the views, the commands and the welcome speak Chines
     await eventually(async () => (await bench.underlined(editor, 'error')).length > 0, 'findings');
     const [line = 1] = await bench.underlined(editor, 'error');
     await bench.goTo(line, 8);
-    await bench.page.keyboard.press('Control+Period');
-    await bench.page.locator('.action-widget .monaco-list-row.action', { hasText: '打开发现' }).first().waitFor();
+    await bench.quickFixes('打开发现');
     await bench.shot('chinese-quick-fixes');
   } catch (error) {
     await bench.shot('failed-ways-chinese');

@@ -167,8 +167,8 @@ export class Workbench {
     await this.page.locator('.editor-instance .line-numbers.active-line-number', { hasText: exactly(String(line)) }).first().waitFor();
   }
 
-  /** Chooses an action of the quick-fix menu at the cursor. */
-  async quickFix(title: string | RegExp, shot = ''): Promise<void> {
+  /** Opens the quick-fix menu at the cursor and returns one of its actions. */
+  async quickFixes(title: string | RegExp): Promise<Locator> {
     const row = this.page.locator('.action-widget .monaco-list-row.action', { hasText: title }).first();
     for (let tries = 0; ; tries += 1) {
       await this.page.keyboard.press('Control+Period');
@@ -180,6 +180,12 @@ export class Workbench {
         await this.page.keyboard.press('Escape');
       }
     }
+    return row;
+  }
+
+  /** Chooses an action of the quick-fix menu at the cursor. */
+  async quickFix(title: string | RegExp, shot = ''): Promise<void> {
+    const row = await this.quickFixes(title);
     if (shot) await this.shot(shot);
     await row.hover({ force: true }); // an invisible block lies over the menu until the pointer moves
     await row.click();

@@ -5,6 +5,7 @@ stale is shown, what is gone is not (surfaces, 2, "Anchors follow edits").
 """
 
 import asyncio
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,8 @@ RELOAD_S = 0.2
 """How long changes of runs are gathered before findings are read again."""
 SHARE = 0.2
 """The share of the time that reading findings again may take while a run grows."""
+LONGEST_PAUSE_S = 5.0
+"""However long a reading took: it may have been the machine."""
 
 
 class Shown(NamedTuple):
@@ -84,14 +87,17 @@ class Board:
         self._book: AnchorBook | None = None
         self._due: set[str] = set()
         self._wanted = asyncio.Event()
+        self._hurry = asyncio.Event()
         self._renamed: dict[Path, Path] = {}
         session.documents.listeners.append(self)
 
     # reading
 
-    def reload(self) -> None:
-        """Read the findings again soon."""
+    def reload(self, *, hurry: bool = False) -> None:
+        """Read the findings again soon; at once when something was decided or a run has ended, for then somebody waits."""
         self._wanted.set()
+        if hurry:
+            self._hurry.set()
 
     async def run(self) -> None:
         """Read findings whenever it is asked for, until cancelled."""
@@ -99,6 +105,7 @@ class Board:
         while True:
             await self._wanted.wait()
             self._wanted.clear()
+            self._hurry.clear()
             begun = loop.time()
             try:
                 read = await asyncio.to_thread(self._read, list(self._session.folders.values()))
@@ -108,7 +115,9 @@ class Board:
             if read is not None:
                 self._take(read)
             took = loop.time() - begun
-            await asyncio.sleep(max(RELOAD_S, took / SHARE - took))
+            with contextlib.suppress(TimeoutError):
+                pause = min(LONGEST_PAUSE_S, max(RELOAD_S, took / SHARE - took))
+                await asyncio.wait_for(self._hurry.wait(), pause)
 
     def _read(self, folders: list[Path]) -> dict[str, FileBoard]:
         if self._source is None or self._book is None:

@@ -82,7 +82,7 @@ class Changes:
         found = {change.run: change for change in await asyncio.to_thread(self._follower.look)}
         decisions = self._decisions
         if decisions is not None and await asyncio.to_thread(decisions.changed):
-            self._session.room.board.reload()
+            self._session.room.board.reload(hurry=True)
         told = []
         for run in {*found, *poked}:
             change = found.get(run)

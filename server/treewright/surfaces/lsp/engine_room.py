@@ -16,6 +16,7 @@ from treewright.surfaces.lsp.rendering import Look
 from treewright.surfaces.lsp.settings import EditorSettings, read_settings
 from treewright.surfaces.lsp.virtual import Virtual
 from treewright.surfaces.lsp.written import Written
+from treewright.tree.run import Status
 
 if TYPE_CHECKING:
     from treewright.surfaces.lsp.session import Session
@@ -83,8 +84,10 @@ class EngineRoom:
 
     def runs_changed(self, changes: list[RunChange]) -> None:
         """Runs have changed, here or elsewhere."""
-        if any(change.row is None or change.row.kind == "exploration" for change in changes):
-            self.board.reload()
+        ours = [change for change in changes if change.row is None or change.row.kind == "exploration"]
+        if ours:
+            ended = any(change.row is None or change.row.status != Status.GROWING.value for change in ours)
+            self.board.reload(hurry=ended)
         self.virtual.changed(changes)
 
     def findings_changed(self) -> None:

@@ -133,7 +133,7 @@ async def decide(session: Session, request: DecideRequest) -> DecideResult:
     _, note = await asyncio.to_thread(
         record, session.app.context, request.run, request.node, request.decision, request.reason
     )
-    session.room.board.reload()
+    session.room.board.reload(hurry=True)
     return DecideResult(note=note)
 
 

@@ -160,20 +160,6 @@ def framed(message: Any) -> bytes:
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-TOOLS = [
-    "list_runs",
-    "show_run",
-    "start_exploration",
-    "next_task",
-    "submit_result",
-    "start_session",
-    "next_action",
-    "get_node",
-    "search_code",
-    "x",
-]
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("count", COUNTS)

@@ -159,7 +159,6 @@ class Growing:
         if self._stop_asked:
             self._runner.stop()
         try:
-            self.announce()
             await self._runner.run()
         finally:
             await asyncio.shield(_released(hired, verifier))
@@ -379,6 +378,7 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
             options["model"] = request.model
         writer.stage(growing.explorer.resume(raised_caps(writer.tree.caps, request), options))
         writer.commit()
+        growing.announce()
     except BaseException:
         writer.close()
         raise

@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 
 from treewright.app.context import Context
+from treewright.app.rows import no_such_node
 from treewright.app.runs import RunView, list_runs
 from treewright.app.standing import SHOWN_ROLES, position_of
 from treewright.errors import PresetError, RunError, StoreError
@@ -203,7 +204,7 @@ def one_finding(context: Context, run: str, node: str) -> Finding:
     tree = view.reader.tree
     workspace = Path(tree.started.root.workspace) if tree.started else view.folder
     if node not in tree.nodes:
-        raise RunError("node_not_found", f"The run has no node {node!r}.", "", {"node": node})
+        raise no_such_node(node)
     stamp = _stamp(view.folder / JOURNAL) or (0, 0)
     for finding in source._findings(_Audit(stamp, view), workspace):
         if finding.node == node:

@@ -3,8 +3,19 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from treewright.app.rows import LARGEST_PAGE, NodeFilter, NodeRow, Page, Sort, label_of, short, state_of
-from treewright.errors import RunError
+from treewright.app.rows import (
+    LARGEST_PAGE,
+    NodeFilter,
+    NodeRow,
+    Page,
+    Sort,
+    label_of,
+    no_such_node,
+    short,
+    sort_value,
+    state_of,
+    with_ways,
+)
 from treewright.presets.schema import Preset
 from treewright.store.run_folder import RunReader
 from treewright.tree.fold import Tree
@@ -91,18 +102,13 @@ class FoldedRows:
                 if not all(word in text for word in words):
                     continue
             matches.append(node.id)
-        shown: set[str] = set()
-        for each in matches:
-            step: str | None = each
-            while step is not None and step not in shown:
-                shown.add(step)
-                step = nodes[step].parent
+        shown = with_ways(matches, lambda each: nodes[each].parent)
         return Shown(frozenset(matches), frozenset(shown))
 
     def _node(self, node: str) -> Node:
         found = self._tree.nodes.get(node)
         if found is None:
-            raise RunError("node_not_found", f"The run has no node {node!r}.", "", {"node": node})
+            raise no_such_node(node)
         return found
 
     def _order(self, sort: Sort) -> Callable[[Node], Any]:
@@ -111,12 +117,11 @@ class FoldedRows:
             return lambda node: -places[node.id]
         if sort == "tree":
             return lambda node: sort_key(node.id)
-        keys, artifacts = self._preset.dim_keys(), self._preset.output_artifacts
 
         def by_score(node: Node) -> Any:
-            if len(node.scores) != len(keys):
+            value = sort_value(node, self._preset)
+            if value is None:
                 return (1, 0, 0, sort_key(node.id))
-            value = artifacts.sort_value(dict(zip(keys, node.scores, strict=True)))
             return (0, -value, -node.total, sort_key(node.id))
 
         return by_score

@@ -22,10 +22,11 @@ from treewright.app.rows import (
     Page,
     Sort,
     label_of,
+    no_such_node,
     short,
+    sort_value,
     state_of,
 )
-from treewright.errors import RunError
 from treewright.explore.reports.document import run_json
 from treewright.presets.schema import Preset
 from treewright.store.journal_reader import JournalReader
@@ -126,7 +127,7 @@ class Listing:
     def _number(self, node: str) -> int:
         found = self._numbers.get(node)
         if found is None:
-            raise RunError("node_not_found", f"The run has no node {node!r}.", "", {"node": node})
+            raise no_such_node(node)
         return found
 
     def _children(self, number: int) -> Sequence[int]:
@@ -296,12 +297,9 @@ def _structure(nodes: list[Node]) -> dict[str, Any]:
 
 
 def _values(nodes: list[Node], preset: Preset, labels: dict[str, int]) -> dict[str, Any]:
-    keys, artifacts = preset.dim_keys(), preset.output_artifacts
-
     def value(node: Node) -> float:
-        if len(node.scores) != len(keys):
-            return nan
-        return float(artifacts.sort_value(dict(zip(keys, node.scores, strict=True))))
+        found = sort_value(node, preset)
+        return nan if found is None else float(found)
 
     return {
         "total": array("b", (n.total if n.scores else -1 for n in nodes)),

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from treewright.app.context import Context
 from treewright.app.describe import is_search
+from treewright.app.rows import LISTED, no_such_node
 from treewright.app.runs import RunView, find_run
 from treewright.errors import RequestError, RunError
 from treewright.store.locks import run_holder
@@ -258,12 +259,7 @@ def _with_depth(node: Any, depth: int) -> list[tuple[int, Any]]:
 
 
 def _no_node(node: str, there: str) -> RunError:
-    return RunError(
-        "node_not_found",
-        f"The run has no node {node!r}.",
-        f"It has {there}." if there else "`treewright show RUN` lists its nodes.",
-        {"node": node},
-    )
+    return no_such_node(node, f"It has {there}." if there else LISTED)
 
 
 def _not_code(what: str) -> RequestError:

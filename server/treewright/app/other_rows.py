@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from treewright.app.looking import SearchLook, SessionLook
-from treewright.app.rows import LARGEST_PAGE, NodeFilter, NodeRow, Page, short
-from treewright.errors import RunError
+from treewright.app.rows import LARGEST_PAGE, NodeFilter, NodeRow, Page, no_such_node, short, with_ways
 from treewright.tree.ids import ROOT
 
 _STATES = {
@@ -34,15 +33,14 @@ def other_page(
     """
     rows = {row.id: row for row in (_branches(look) if isinstance(look, SearchLook) else _points(look))}
     if node != ROOT and node not in rows:
-        raise RunError("node_not_found", f"The run has no node {node!r}.", "", {"node": node})
+        raise no_such_node(node)
+
+    def above(each: str) -> str | None:
+        parent = rows[each].parent
+        return parent if parent in rows else None
+
     matches = {row.id for row in rows.values() if _fits(row, wanted)}
-    shown: set[str] = set()
-    for each in matches:
-        step: str | None = each
-        while step is not None and step not in shown:
-            shown.add(step)
-            parent = rows[step].parent
-            step = parent if parent in rows else None
+    shown = with_ways(matches, above)
     own = [r for r in rows.values() if (r.id in matches if flat else r.parent == node and r.id in shown)]
     below: dict[str | None, int] = {}
     for each in shown:

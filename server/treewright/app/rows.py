@@ -1,15 +1,19 @@
 """A node as a line of a list, and which of them are wanted."""
 
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from treewright.errors import RunError
 from treewright.explore.reports.record import WAITING
 from treewright.presets.schema import Preset
 from treewright.tree.node import Node
 
 Sort = Literal["tree", "score", "newest"]
 LARGEST_PAGE = 1000
+LISTED = "`treewright show RUN` lists its nodes."
+"""Where a person finds the nodes that a run has."""
 _STATEMENT = 240
 STATES = ("root", "waiting", "merged", "superseded", "unresolved", "advances", "kept", "pruned", "blocked")
 """Every state key, see `NodeFilter`."""
@@ -112,6 +116,30 @@ class Rows(Protocol):
 
     def columns(self, limit: int) -> dict[str, list[Any]]:
         """Return at most so many nodes as columns, parents before children, the deepest left out first."""
+
+
+def no_such_node(node: str, hint: str = "") -> RunError:
+    """Return the error for a node that a run does not have; the hint says where those are that it has."""
+    return RunError("node_not_found", f"The run has no node {node!r}.", hint, {"node": node})
+
+
+def with_ways(matches: Iterable[str], parent_of: Callable[[str], str | None]) -> set[str]:
+    """Return what matches, and everything on the ways up from it; `parent_of` gives None at the top."""
+    shown: set[str] = set()
+    for each in matches:
+        step: str | None = each
+        while step is not None and step not in shown:
+            shown.add(step)
+            step = parent_of(step)
+    return shown
+
+
+def sort_value(node: Node, preset: Preset) -> int | None:
+    """Return what a node is sorted by when the highest score comes first; None while it is not scored."""
+    keys = preset.dim_keys()
+    if len(node.scores) != len(keys):
+        return None
+    return preset.output_artifacts.sort_value(dict(zip(keys, node.scores, strict=True)))
 
 
 def state_of(node: Node) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from treewright.app.context import Context, utc_now
 from treewright.app.describe import describe_run, is_search
 from treewright.app.materials import load_for
+from treewright.app.rows import LISTED, no_such_node
 from treewright.app.standing import decided
 from treewright.errors import RunError, StoreError, TreewrightError
 from treewright.explore.reports.document import node_json, run_json
@@ -207,12 +208,7 @@ class RunView:
     def _node(self, node: str) -> Any:
         found = self.reader.tree.nodes.get(node)
         if found is None:
-            raise RunError(
-                "node_not_found",
-                f"The run has no node {node!r}.",
-                "`treewright show RUN` lists its nodes.",
-                {"node": node},
-            )
+            raise no_such_node(node, LISTED)
         return found
 
 

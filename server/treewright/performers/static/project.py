@@ -175,15 +175,11 @@ class Replaced(Project):
     def __init__(self, project: Project, facts: FileFacts) -> None:
         self._under, self._path = project, facts.path
         self._own = Project({facts.path: facts})
-        self._made: dict[str, list[Caller]] = {}
+        self._callers: dict[str, list[Caller]] = {}
         self.files = {**project.files, facts.path: facts}
         self.identity = project.identity
         self._resolved = {}
-        for function in facts.functions:
-            for call in function.calls:
-                target = self.find(call.callee)
-                if target:
-                    self._made.setdefault(target, []).append(Caller(facts, function, call))
+        self._index_calls(facts)
 
     def function(self, name: str) -> tuple[FileFacts, FunctionFacts] | None:
         """A function by its qualified name."""
@@ -209,7 +205,7 @@ class Replaced(Project):
     def callers(self, name: str) -> list[Caller]:
         """Every call of a function."""
         others = [caller for caller in self._under.callers(name) if caller.facts.path != self._path]
-        return sorted([*others, *self._made.get(name, ())], key=lambda caller: caller.facts.path)
+        return sorted([*others, *self._callers.get(name, ())], key=lambda caller: caller.facts.path)
 
     def stored(self, field: str) -> list[tuple[FileFacts, str, Flow]]:
         """What is stored in `Class.attribute`, with the functions' names."""

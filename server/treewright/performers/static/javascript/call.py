@@ -200,13 +200,7 @@ class Calls(Evaluate):
             hooks.archive_member(self.unit, node, what, flows)
             return
         hit = SinkHit(rule, self.unit.rules[rule].kind, node.place, what, flows, safe)
-        index = self.unit.noted.setdefault((id(self.facts), rule, hit.place), len(self.facts.sinks))
-        if index == len(self.facts.sinks):
-            self.facts.sinks.append(hit)
-            return
-        known = self.facts.sinks[index]  # a loop body is run twice: keep both rounds' flows
-        merged = merge_flows(known.flows, flows)
-        self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
+        self.unit.noted.sink(self.facts, hit, decides=decides)
 
     def _callbacks(self, name: str, arguments: Arguments, callbacks: list[tuple[int, Node]]) -> Value:
         """Interpret function literals that are passed on; gives what the last one returns."""
@@ -352,9 +346,7 @@ class Calls(Evaluate):
         number = self.unit.number(node)
         kept = tuple((key, flows) for key, flows in passed if flows)
         if not self.unit.quiet:
-            made = CallOut(number, target, node.line, kept)
-            index = self.unit.noted.setdefault((id(self.facts), "call", number), len(self.facts.calls))
-            self.facts.calls[index : index + 1] = [made]
+            self.unit.noted.call(self.facts, CallOut(number, target, node.line, kept))
         why = f"`{shown(target)}` returned normally"
         for key, flows in kept:
             mark = Mark(frozenset(), node.line, why, f"pass:{target}#{key}")

@@ -31,6 +31,7 @@ from treewright.performers.static.javascript.node import (
     property_name,
 )
 from treewright.performers.static.javascript.source import Source
+from treewright.performers.static.noted import Noted
 from treewright.performers.static.python.patterns import Arguments, NameTable
 from treewright.performers.static.python.value import UNKNOWN, Value, named
 from treewright.performers.static.rulebook import Rule, rules_for, table
@@ -115,7 +116,7 @@ class Unit:
     active: set[tuple[int, int, str]] = field(default_factory=set)
     local_names: dict[str, str] = field(default_factory=dict)
     reported: set[tuple[str, Place]] = field(default_factory=set)
-    noted: dict[tuple[int, str, object], int] = field(default_factory=dict)
+    noted: Noted = field(default_factory=Noted)
     """Where a function's sinks and calls stand in its facts."""
     quiet: bool = False
     web: str = ""

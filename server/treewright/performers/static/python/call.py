@@ -162,13 +162,7 @@ class Calls(Evaluate):
         )
         facts = tuple((key, text) for key, text in marked if text)
         hit = SinkHit(rule, kind, self.place(node), what, flows, safe, facts)
-        index = self.unit.noted.setdefault((id(self.facts), rule, hit.place), len(self.facts.sinks))
-        if index == len(self.facts.sinks):
-            self.facts.sinks.append(hit)
-            return
-        known = self.facts.sinks[index]  # a loop body is run twice: keep both rounds' flows
-        merged = merge_flows(known.flows, flows)
-        self.facts.sinks[index] = known._replace(flows=merged, safe=safe if decides else known.safe)
+        self.unit.noted.sink(self.facts, hit, decides=decides)
 
     def result(self, names: tuple[str, ...], node: ast.Call, arguments: Arguments) -> Value:
         """What the call gives back."""
@@ -303,9 +297,7 @@ class Calls(Evaluate):
         number = self.unit.number(node)
         kept = tuple((key, flows) for key, flows in passed if flows)
         if not self.unit.quiet:
-            made = CallOut(number, target, node.lineno, kept)
-            index = self.unit.noted.setdefault((id(self.facts), "call", number), len(self.facts.calls))
-            self.facts.calls[index : index + 1] = [made]
+            self.unit.noted.call(self.facts, CallOut(number, target, node.lineno, kept))
         for key, flows in kept:
             mark = Mark(
                 frozenset(), node.lineno, f"`{shown(target)}` returned normally", f"pass:{target}#{key}"

@@ -18,6 +18,7 @@ from treewright.performers.static.facts import (
     Place,
 )
 from treewright.performers.static.facts import Source as Origin
+from treewright.performers.static.noted import Noted
 from treewright.performers.static.python import entries, hooks
 from treewright.performers.static.python.entries import Entry, entry_of
 from treewright.performers.static.python.fields import fields_of
@@ -104,7 +105,7 @@ class Unit:
     bases: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[ast.AST, int] = field(default_factory=dict)
     reported: dict[tuple[str, Place], int] = field(default_factory=dict)
-    noted: dict[tuple[int, str, object], int] = field(default_factory=dict)
+    noted: Noted = field(default_factory=Noted)
     """Where a function's sinks and calls stand in its facts."""
     entry_nodes: dict[str, Entry] = field(default_factory=dict)
     local_names: dict[str, str] = field(default_factory=dict)

@@ -136,7 +136,7 @@ def test_a_client_that_stops_reading_can_still_write_and_is_left_when_it_goes(su
         client.end()
 
 
-@pytest.mark.parametrize("surface", ["lsp"])
+@pytest.mark.parametrize("surface", ["lsp", "mcp"])
 @pytest.mark.requirement("trust:client:half-open")
 def test_a_client_that_hangs_up_but_keeps_its_end_of_the_answers_open_is_left_too(surface: str) -> None:
     client = Deaf(surface)

@@ -26,6 +26,8 @@ class _Pump:
         self._into, self.read_stream = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         self.write_stream, self._outof = anyio.create_memory_object_stream[SessionMessage](0)
         self.sent = anyio.Event()
+        self._ended = anyio.Event()
+        self._begun = self._written = 0
 
     def take(self, line: Line | bool) -> None:
         """Take a line, in the reading thread."""
@@ -45,15 +47,31 @@ class _Pump:
                     else:
                         await self._into.send(SessionMessage(message))
                 if answer is not None:
-                    await anyio.to_thread.run_sync(self._wire.write, answer)
+                    await self._write(answer)
+            self._ended.set()
 
     async def send(self) -> None:
         """Write what the server says."""
         async with self._outof:
             async for each in self._outof:
                 told = each.message.model_dump(by_alias=True, exclude_unset=True, mode="python")
-                await anyio.to_thread.run_sync(self._wire.write, told)
+                await self._write(told)
         self.sent.set()
+
+    async def leave(self, scope: anyio.CancelScope) -> None:
+        """End the session of a client that has hung up and no longer reads what it asked for."""
+        await self._ended.wait()
+        while True:
+            written = self._written
+            await anyio.sleep(_LAST_WORDS_S)
+            if self._written == written < self._begun:
+                scope.cancel()
+                return
+
+    async def _write(self, message: dict[str, Any]) -> None:
+        self._begun += 1
+        await anyio.to_thread.run_sync(self._wire.write, message, abandon_on_cancel=True)
+        self._written += 1
 
 
 @contextlib.asynccontextmanager
@@ -63,6 +81,7 @@ async def streams(wire: Wire) -> AsyncIterator[tuple[Any, Any]]:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(pump.receive)
         tasks.start_soon(pump.send)
+        tasks.start_soon(pump.leave, tasks.cancel_scope)
         wire.attach(pump.take)
         try:
             yield pump.read_stream, pump.write_stream

@@ -36,8 +36,9 @@ class Sample:
 
     @property
     def half(self) -> str:
-        """`dev`, which may be read while tuning, or `held`."""
-        return "held" if hashlib.sha256(self.key.encode()).digest()[0] & 1 else "dev"
+        """`dev`, which may be read while tuning, or `held`; by what stands before `#`, which variants share."""
+        named = self.key.partition("#")[0]
+        return "held" if hashlib.sha256(named.encode()).digest()[0] & 1 else "dev"
 
 
 def whole(cwes: set[int], vulnerable: bool) -> tuple[Mark, ...]:
@@ -182,21 +183,107 @@ def sonar(root: Path) -> Iterator[Sample]:
                 yield Sample(name, ".py", _plain(code), tuple(_noncompliant(code, numbers)))
 
 
-_NONCOMPLIANT = re.compile(r"#\s*Noncompliant(?:@([+-]\d+))?.*")
+_NONCOMPLIANT = {sign: re.compile(rf"{sign}\s*Noncompliant(?:@([+-]\d+))?.*") for sign in ("#", "//")}
 
 
-def _plain(code: str) -> str:
-    return "\n".join(_NONCOMPLIANT.sub("", line).rstrip() for line in code.splitlines()) + "\n"
+def _plain(code: str, sign: str = "#") -> str:
+    return "\n".join(_NONCOMPLIANT[sign].sub("", line).rstrip() for line in code.splitlines()) + "\n"
 
 
-def _noncompliant(code: str, cwes: frozenset[int]) -> Iterator[Mark]:
+def _noncompliant(code: str, cwes: frozenset[int], sign: str = "#") -> Iterator[Mark]:
     for number, text in enumerate(code.splitlines(), 1):
-        if found := _NONCOMPLIANT.search(text):
+        if found := _NONCOMPLIANT[sign].search(text):
             at = number + int(found[1] or 0)
             yield Mark(at, at, cwes, True)
 
 
+_EXPECTED = re.compile(r"(?:#|//|/\*|\{/\*|<!--)\s*bearer:expected\s+([\w,\s]+?)\s*(?:\*/|-->|$)")
+
+
+def bearer(root: Path) -> Iterator[Sample]:
+    """Bearer/bearer-rules: a `bearer:expected` note before each weak line; files named safe, secure or ok are safe.
+
+    The rules about personal data that is handed to services (`third_parties`) are left out.
+    """
+    cwes: dict[str, frozenset[int]] = {}
+    for path in sorted((root / "rules").rglob("*.yml")):
+        about = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}).get("metadata") or {}
+        if about.get("id"):
+            cwes[about["id"]] = frozenset(int(number) for number in about.get("cwe_id") or ())
+    tests = root / "tests"
+    for path in sorted(
+        path for language in ("python", "javascript") for path in (tests / language).rglob("*")
+    ):
+        parts = path.relative_to(tests).parts
+        if path.suffix not in {".py", ".js", ".jsx", ".ts", ".tsx"} or "testdata" not in parts:
+            continue
+        if "third_parties" in parts:
+            continue
+        code = path.read_text(encoding="utf-8", errors="replace")
+        rule = "_".join(parts[: parts.index("testdata")])
+        marks = tuple(_expected(code, cwes))
+        if not marks and re.match(r"ok|safe|secure", parts[-1]) and cwes.get(rule):
+            marks = whole(set(cwes[rule]), False)
+        if marks:
+            yield Sample("/".join(parts), path.suffix, code, marks)
+
+
+def _expected(code: str, cwes: dict[str, frozenset[int]]) -> Iterator[Mark]:
+    lines = code.splitlines()
+    rows = [(number, found) for number, text in enumerate(lines, 1) if (found := _EXPECTED.search(text))]
+    for index, (number, found) in enumerate(rows):
+        ends = next((later for later, _ in rows[index + 1 :] if later > number + 1), len(lines) + 1)
+        numbers = frozenset().union(*(cwes.get(rule.strip(), frozenset()) for rule in found[1].split(",")))
+        if numbers:
+            yield Mark(number + 1, min(ends - 1, number + _REACH), numbers, True)
+
+
+def llm_sec_eval(root: Path) -> Iterator[Sample]:
+    """tuhh-softsec/LLMSecEval: secure samples only, the CWE in their folder's name."""
+    for path in sorted((root / "Dataset" / "Secure Code Samples").rglob("*.py")):
+        found = re.match(r"CWE-(\d+)", path.name)
+        code = path.read_text(encoding="utf-8", errors="replace")
+        if found and _parses(code):
+            yield Sample(f"{path.stem[:-1]}#{path.stem}", ".py", code, whole({int(found[1])}, False))
+
+
+_CHALLENGES = {
+    "dbSchema": 89, "loginAdmin": 89, "loginBender": 89, "loginJim": 89, "unionSqlInjection": 89,
+    "noSqlReviews": 943, "forgedReview": 943, "localXss": 79, "xssBonus": 79, "restfulXss": 79, "redirect": 601,
+    "redirectCryptoCurrency": 601, "directoryListing": 548, "accessLogDisclosure": 548,
+}  # fmt: skip
+"""Challenges of the shop whose weakness has a line of its own in the shown code."""
+
+
+def juice_shop(root: Path) -> Iterator[Sample]:
+    """juice-shop/juice-shop: proposed repairs of one piece of code; one of them is right, the others leave the weakness."""
+    for path in sorted((root / "data" / "static" / "codefixes").glob("*.ts")):
+        name, _, rest = path.stem.partition("Challenge")
+        if number := _CHALLENGES.get(name):
+            code = path.read_text(encoding="utf-8")
+            yield Sample(f"{name}#{rest}", ".ts", code, whole({number}, not rest.endswith("_correct")))
+
+
+def sonar_js(root: Path) -> Iterator[Sample]:
+    """SonarSource/SonarJS: fixtures with `Noncompliant` comments, the CWE ids of each rule in its description."""
+    rules = (
+        root / "sonar-plugin/javascript-checks/src/main/resources/org/sonar/l10n/javascript/rules/javascript"
+    )
+    for path in sorted((root / "packages").rglob("*.fixture.*")):
+        about = rules / f"{path.parent.name}.json"
+        if path.suffix not in {".js", ".jsx", ".ts", ".tsx"} or not about.is_file():
+            continue
+        described = json.loads(about.read_text(encoding="utf-8"))
+        numbers = frozenset(int(n) for n in described.get("securityStandards", {}).get("CWE", []))
+        if numbers and described.get("type") in {"VULNERABILITY", "SECURITY_HOTSPOT"}:
+            code = path.read_text(encoding="utf-8", errors="replace")
+            marks = tuple(_noncompliant(code, numbers, "//"))
+            if marks:
+                yield Sample(path.relative_to(root).as_posix(), path.suffix, _plain(code, "//"), marks)
+
+
 SETS = {
+    "bearer": bearer, "llmseceval": llm_sec_eval, "juiceshop": juice_shop, "sonarjs": sonar_js,
     "securityeval": security_eval, "owasp": owasp, "cweval": cweval, "sven": sven,
     "completion": completion, "semgrep": semgrep, "sonar": sonar,
 }  # fmt: skip

@@ -8,7 +8,7 @@ one that went in stands in `CallOut.arguments`. `link` resolves the two.
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-FACTS_VERSION = 3
+FACTS_VERSION = 4
 """Raised with every change of these shapes or of what fills them, so that a cache is not misread."""
 
 ALL = "*"

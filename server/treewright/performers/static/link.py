@@ -74,6 +74,7 @@ def covering(held: tuple[Held, ...], kind: str) -> list[Held]:
         "path": ("path:dotdot", "path:absolute"),
         "redirect": ("redirect:host",),
         "header": ("header:n", "header:r"),
+        "code": ("code:begins", "code:ends", "code:inside"),
     }
     needed = pairs.get(kind)
     if needed and all(any(part in h.mark.kinds for h in held) for part in needed):

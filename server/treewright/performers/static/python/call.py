@@ -9,6 +9,7 @@ from treewright.performers.static.python.compose import after_query
 from treewright.performers.static.python.evaluate import Evaluate
 from treewright.performers.static.python.parts import element, path_key
 from treewright.performers.static.python.patterns import Arguments, holds
+from treewright.performers.static.python.settled import keeps_fixed, nothing_comes_in
 from treewright.performers.static.python.stores import fetched, store
 from treewright.performers.static.python.texts import split_command, told
 from treewright.performers.static.python.value import MAX_MARKS, Value, constant, merge_flows, named
@@ -109,7 +110,9 @@ class Calls(Evaluate):
                 continue
             flows, composed = self._reaching(entry, arguments)
             unknown = composed or (bool(entry.get("unknown")) and self._not_known(entry, arguments))
-            if not flows and not (unknown and self.unit.rules[rule].opaque):
+            if not flows and (nothing_comes_in(self, entry, arguments, node, shown(name)) or not (
+                unknown and self.unit.rules[rule].opaque
+            )):  # fmt: skip
                 continue
             self.sink(
                 rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides")),
@@ -191,7 +194,8 @@ class Calls(Evaluate):
         if target and len(given) == len(arguments.all()):
             return self._call_out(target, node, arguments)
         joined = name == "os.path.join" and bool(flows) and len(arguments.positional) > 1
-        return Value(flows, name=settled(f"{name}()") if name else "", composed=joined)
+        fixed = not flows and keeps_fixed(name, arguments)
+        return Value(flows, name=settled(f"{name}()") if name else "", composed=joined, fixed=fixed)
 
     def _tabled(
         self, names: tuple[str, ...], node: ast.Call, arguments: Arguments, flows: tuple[Flow, ...]
@@ -208,7 +212,7 @@ class Calls(Evaluate):
                 given = arguments.positional[0][1] if arguments.positional else arguments.receiver
                 if given.is_const:
                     return constant(given.const)  # a text of the program's own, however it is written
-                return Value(_undone(flows), name=settled(f"{name}()"))
+                return Value(_undone(flows), name=settled(f"{name}()"), fixed=not flows and given.is_fixed)
             if tables.drops.find(alias):
                 return named(settled(f"{name}()"))
         return None
@@ -226,7 +230,10 @@ class Calls(Evaluate):
             return Value(tuple(f._replace(marks=(*f.marks, mark)) for f in flows), name=f"{name}()")
         first = arguments.positional[0][1] if arguments.positional else arguments.receiver
         marked = tuple(flow._replace(marks=(*flow.marks, mark)) for flow in flows)
-        return Value(marked, name=settled(f"{name}()"), prefix=first.prefix, composed=first.composed)
+        fixed = not flows and first.is_fixed
+        return Value(
+            marked, name=settled(f"{name}()"), prefix=first.prefix, composed=first.composed, fixed=fixed
+        )
 
     def _validate(self, entry: dict[str, Any], node: ast.Call, arguments: Arguments) -> None:
         """A call that raises unless its argument is fit: mark the labels from here on."""
@@ -258,14 +265,17 @@ class Calls(Evaluate):
             if not arguments.open and all(value.is_const for _, value in arguments.all()):
                 return None
             head = receiver.const.partition("{")[0]
-            return self.unit.prefixed(after_query(Value(flows, prefix=head, composed=True), head, node), node)
+            fixed = all(value.is_fixed for _, value in arguments.all())
+            filled = Value(flows, prefix=head, composed=True, fixed=fixed)
+            return self.unit.prefixed(after_query(filled, head, node), node)
         if attr == "join" and isinstance(receiver.const, (str, bytes)):
-            return Value(flows, composed=True)
+            fixed = all(value.is_fixed for _, value in arguments.all())
+            return Value(flows, composed=True, fixed=fixed)
         if attr in {"strip", "rstrip", "lstrip", "encode", "decode", "lower", "upper", "expandtabs"}:
             const = _apply(receiver, attr) if not arguments.all() else None
             if const is not None:
                 return constant(const)
-            return Value(flows, prefix=receiver.prefix, composed=receiver.composed)
+            return Value(flows, prefix=receiver.prefix, composed=receiver.composed, fixed=receiver.is_fixed)
         if attr == "split" and receiver.composed and not arguments.all():
             return split_command(receiver)
         if attr in _KEYED and arguments.positional:

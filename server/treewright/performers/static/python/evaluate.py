@@ -8,6 +8,7 @@ from treewright.performers.static.env import Env
 from treewright.performers.static.facts import ALL, Flow, FunctionFacts, Label, Mark, Place
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.python.compose import after_query, from_template
+from treewright.performers.static.python.newer import STANDING
 from treewright.performers.static.python.parts import compared, element, entry_at, fold, path_key
 from treewright.performers.static.python.value import (
     UNKNOWN,
@@ -72,6 +73,10 @@ class Evaluate:
             line: int = node.lineno  # type: ignore[attr-defined]  # only expressions and statements come here
             clean = entry.get("clean")
             marks = (Mark(frozenset(clean), line, "it is this request's own address"),) if clean else ()
+            if clean and name.endswith(".path") and self.unit.fixed_route(self.facts.name):
+                marks = (
+                    Mark(frozenset({ALL}), line, "the route has no parts that vary, so its path is fixed"),
+                )
             return Value((Flow(Label("source", key), (), marks),), name=name)
         return None
 
@@ -96,6 +101,8 @@ class Evaluate:
         found = self.scope.get(name)
         if found is not None:
             return found
+        if name in STANDING:
+            return constant(STANDING[name])
         qualified = self.unit.qualify(name)
         return self.origin(qualified, node) or named(qualified)
 
@@ -180,7 +187,10 @@ class Evaluate:
             if isinstance(joint, ast.Constant) and isinstance(joint.value, str):
                 led = isinstance(node.left, ast.BinOp)
                 flows = merge_flows(left.flows, after_query(right, joint.value, node, led=led).flows)
-            return self.unit.prefixed(Value(flows, prefix=prefix, composed=textual or bool(flows)), node)
+            whole = Value(
+                flows, prefix=prefix, composed=textual or bool(flows), fixed=left.is_fixed and right.is_fixed
+            )
+            return self.unit.prefixed(whole, node)
         if isinstance(node.op, ast.Mod) and isinstance(left.const, str):
             return self._filled(node, left.const, left, right)
         own = all(flow.label.kind == "field" for flow in left.flows)
@@ -189,7 +199,7 @@ class Evaluate:
             return Value(merge_flows(left.flows, given.flows), composed=True)
         if isinstance(node.op, ast.Div) and left.name:
             self.unit.on_join(self, node, left, right)
-            return Value(flows, name=left.name)
+            return Value(flows, name=left.name, fixed=left.is_fixed and right.is_fixed)
         self.unit.on_operation(self, node, left, right)
         return Value(flows, name="")
 
@@ -203,14 +213,16 @@ class Evaluate:
                 before += piece
                 groups.append(after_query(item, before, node).flows)
             flows = merge_flows(*groups) if groups else ()
-        return self.unit.prefixed(Value(flows, prefix=template.partition("%")[0], composed=True), node)
+        head = template.partition("%")[0]
+        return self.unit.prefixed(Value(flows, prefix=head, composed=True, fixed=right.is_fixed), node)
 
     def _joined(self, node: ast.JoinedStr) -> Value:
         flows: tuple[Flow, ...] = ()
-        prefix, open_prefix, whole, before = "", True, True, ""
+        prefix, open_prefix, whole, before, fixed = "", True, True, "", True
         for part in node.values:
             value = self.eval(part)
             text = value.const if value.is_const else None
+            fixed = fixed and value.is_fixed
             if text is not None and open_prefix:
                 prefix += str(text)
             elif text is None:
@@ -221,7 +233,7 @@ class Evaluate:
             before += str(text) if text is not None else ""
         if whole:
             return constant(prefix)
-        return self.unit.prefixed(Value(flows, prefix=prefix, composed=True), node)
+        return self.unit.prefixed(Value(flows, prefix=prefix, composed=True, fixed=fixed), node)
 
     def _formatted(self, node: ast.FormattedValue) -> Value:
         value = self.eval(node.value)
@@ -238,8 +250,9 @@ class Evaluate:
         for index, part in enumerate(node.values):
             value = self.eval(part)
             effective = Value(
-                self.effective(value.flows), value.const, value.name, value.prefix, value.composed
-            )
+                self.effective(value.flows), value.const, value.name, value.prefix, value.composed,
+                fixed=value.fixed,
+            )  # fmt: skip
             result = effective if result is None else join(result, effective)
             if index + 1 < len(node.values):
                 self.assume(part, isinstance(node.op, ast.And))
@@ -263,8 +276,9 @@ class Evaluate:
         for truth, part in ((True, node.body), (False, node.orelse)):
             self.assume(node.test, truth)
             value = self.eval(part)
+            effective = self.effective(value.flows)
             sides.append(
-                Value(self.effective(value.flows), value.const, value.name, value.prefix, value.composed)
+                Value(effective, value.const, value.name, value.prefix, value.composed, fixed=value.fixed)
             )
             self.env.marks = dict(saved)
         return join(*sides)

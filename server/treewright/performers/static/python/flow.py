@@ -138,6 +138,7 @@ class FunctionRun(Guards):
             merge_flows(old.flows, value.flows),
             prefix=old.prefix,
             composed=True if old.prefix is not None else old.composed,
+            fixed=old.is_fixed and value.is_fixed,
         )
         self.bind(node.target, joined, node.lineno)
         return self.env
@@ -164,7 +165,7 @@ class FunctionRun(Guards):
         if node.value is not None:
             effective = self.effective(value.flows)
             self.unit.on_return(self, node, Value(effective, value.const, value.name, value.prefix, value.composed,
-                                                  value.items, value.entries))  # fmt: skip
+                                                  value.items, value.entries, value.fixed))  # fmt: skip
             if len(self.facts.returns) < _MAX_RETURNS:
                 step = Step(node.lineno, "it is returned")
                 self.facts.returns.extend(add_step(Value(effective), step).flows)

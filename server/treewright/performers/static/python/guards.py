@@ -196,6 +196,8 @@ class Guards(Calls):
         if not isinstance(needle.const, str) or not value.flows:
             return
         kinds = _LACKS.get(needle.const)
+        if isinstance(right, ast.Subscript) and isinstance(right.slice, ast.Slice):
+            kinds = ("code:inside",) if needle.const in _QUOTES else None  # the rest of it may have one
         if kinds is not None:
             self._guard(value.flows, frozenset(kinds), test, f"it does not contain `{needle.const!r}`")
 
@@ -224,6 +226,8 @@ class Guards(Calls):
         attr = name.rpartition(".")[2]
         if truth and attr in _TEXT_TESTS:
             self._guard(arguments.receiver.flows, frozenset({ALL, "size"}), test, f"`{attr}()` holds for it")
+        elif truth and attr == "endswith" and test.args and self.quiet(test.args[0]).const in _QUOTES:
+            self._guard(arguments.receiver.flows, frozenset({"code:ends"}), test, "it ends with a quote")
         elif attr == "startswith":
             self._prefix_guard(test, arguments.receiver, truth)
         elif truth and name == "isinstance" and len(test.args) == 2:
@@ -283,6 +287,8 @@ class Guards(Calls):
             else list(prefix.const if prefix.is_const and isinstance(prefix.const, tuple) else [])
         )
         resolved = any("resolved" in mark.kinds for flow in value.flows for mark in flow.marks)
+        if truth and len(fixed) == 1 and fixed[0] in _QUOTES:
+            self._guard(value.flows, frozenset({"code:begins"}), test, "it begins with a quote")
         if not truth:
             if any(text == "-" for text in fixed):
                 self._guard(value.flows, frozenset({"argument"}), test, "it does not begin with a dash")
@@ -323,6 +329,7 @@ _PART_KINDS = {
     "scheme": frozenset({"scheme"}),
     "suffix": frozenset({"upload", "suffix"}),
 }
+_QUOTES = frozenset({"'", '"'})
 _LACKS = {
     "..": ("path:dotdot",),
     "../": ("path:dotdot",),

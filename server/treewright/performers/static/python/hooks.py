@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from treewright.performers.static.facts import Flow, Place
 from treewright.performers.static.python.parts import path_key
+from treewright.performers.static.python.settled import told
 from treewright.performers.static.python.value import Value
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def on_return(unit: "Unit", run: Any, node: ast.Return, value: Value) -> None:
     if entry.web not in _RESPONDING and not html:
         return
     foreign, _ = split_exceptions(body.flows)
+    if not foreign and not inside and not shown and body.is_fixed and not body.name:
+        told(run, "page-built-from-input", node, "the response")
     if not foreign or body.entries is not None or (body.items is not None and body is value):
         return
     if (

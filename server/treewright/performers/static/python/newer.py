@@ -7,6 +7,9 @@ statements and template strings. Each is replaced by a form of the same width th
 import re
 
 _PREFIX = re.compile(r"(?i)(?:[rbuft]|br|rb|fr|rf|tr|rt)?(?=['\"])")
+STANDING = {"_sq_": "'", "_dq_": '"', "_nl_": "\n", "_cr_": "\r", "_bs_": "\\"}
+"""Names of the width of a short text that no older parser takes within braces, with that text."""
+_SHORT = {"\\'": "_sq_", '\\"': "_dq_", "\\n": "_nl_", "\\r": "_cr_", "\\\\": "_bs_"}
 _BRACKETS = r"\[(?:[^\[\]\n]|\[[^\[\]\n]*\])*\]"
 _PARAMETERS = re.compile(rf"^(\s*(?:async\s+)?(?:def|class)\s+\w+)({_BRACKETS})(?=\s*[(:])", re.MULTILINE)
 _TYPE = re.compile(rf"^(\s*)type\s+(\w+)({_BRACKETS})?(?=\s*=)", re.MULTILINE)
@@ -97,6 +100,10 @@ class _Scan:
         free = next((other for other in "'\"" if other not in taken), "")
         clean = not any(sign in self.out[inside:end] for sign in ("\\", *taken))
         if quote not in taken and clean:
+            return
+        short = _SHORT.get("".join(self.out[inside:end]))
+        if short is not None and self.at - opens == len(short):
+            self.out[opens : self.at] = short
             return
         if not free:  # three deep in the same quotes: a name of the same width stands for the text
             self.out[opens : self.at] = "_" * (self.at - opens)

@@ -349,6 +349,11 @@ class Unit:
         rows = self.source.lines[statement.end_lineno or statement.lineno : place.end]
         return " ".join(row for row in rows[:60] if re.search(rf"(?<![\w.]){re.escape(name)}\b", row))
 
+    def fixed_route(self, function: str) -> bool:
+        """Whether a function is entered by a route without parts that vary."""
+        entry = self.entry_nodes.get(function)
+        return entry is not None and entry.route[:1] == "/" and not re.search(r"[<{:*(]", entry.route)
+
     def exception_value(self, run: FunctionRun, handler: ast.ExceptHandler) -> Value:
         """The value an `except ... as e` binds: its text tells about the inside."""
         key = f"exception:{handler.lineno}"

@@ -1,5 +1,6 @@
 """What the interpreter knows of a value: where it came from, what it is, how its text begins."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,8 @@ MAX_STEPS = 10
 MAX_MARKS = 64
 """Marks of one origin from which on calls that it passed leave none: each would stand in every later flow."""
 _MAX_NAME = 160
+_CONSTANT_NAME = re.compile(r"(?:[a-zA-Z_]\w*\.)+[A-Z][A-Z0-9_]+$")
+"""`settings.BASE_DIR`: a name in capitals of another module."""
 
 
 class _Unset:
@@ -34,6 +37,7 @@ class Value:
         composed: text put together from parts, not all of them constant.
         items: parts of a tuple, list or set display, or None.
         entries: parts of a dict display with constant keys, or None.
+        fixed: put together from the program's own constants alone, whichever way was taken.
     """
 
     flows: tuple[Flow, ...] = ()
@@ -43,6 +47,18 @@ class Value:
     composed: bool = False
     items: "tuple[Value, ...] | None" = None
     entries: "dict[Any, Value] | None" = None
+    fixed: bool = False
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether nothing but constants of the program makes it up: its own or those that another module names."""
+        if self.fixed or self.const is not UNSET:
+            return True
+        if self.flows:
+            return False
+        if self.items:
+            return all(item.is_fixed for item in self.items)
+        return bool(self.name) and _CONSTANT_NAME.match(self.name) is not None
 
     @property
     def is_const(self) -> bool:
@@ -102,6 +118,7 @@ def join(first: Value | None, second: Value | None) -> Value:
         first.composed or second.composed,
         _joined_items(first.items, second.items),
         first.entries if first.entries == second.entries else None,
+        first.is_fixed and second.is_fixed,
     )
 
 

@@ -20,8 +20,10 @@ Rows = list[tuple[str, str, str]]
 """Questions with their answers: kind, of what, answer."""
 _OPEN = frozenset({CONFIRMED, MARGINAL})
 _SNIPPET_LINES = 80
-_MOST = {REFUTED: 3, MARGINAL: 5}
+_MOST = {REFUTED: 12, MARGINAL: 5}
 """Findings of one rule kept of one file; more of the same say nothing new."""
+_MOST_REFUTED = 3
+"""Refuted ones of a rule kept of one function."""
 
 
 class Outcome(NamedTuple):
@@ -205,10 +207,14 @@ def settle(findings: list[Finding]) -> list[Finding]:
             -finding.scores.total,
         ):
             chosen[key] = finding
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, ...]] = Counter()
     kept = []
     for finding in chosen.values():
         pair = (finding.verdict, finding.rule)
+        if finding.verdict == REFUTED:
+            counts[*pair, finding.symbol] += 1
+            if counts[*pair, finding.symbol] > _MOST_REFUTED:
+                continue
         counts[pair] += 1
         if counts[pair] <= _MOST.get(finding.verdict, counts[pair]):
             kept.append(finding)

@@ -7,17 +7,20 @@ from typing import Any
 from treewright.performers.static.facts import ALL, CallOut, Flow, Label, Mark, SinkHit, Step
 from treewright.performers.static.python.compose import after_query
 from treewright.performers.static.python.evaluate import Evaluate
+from treewright.performers.static.python.indirect import handed_on, named_by_text
 from treewright.performers.static.python.parts import element, path_key
 from treewright.performers.static.python.patterns import Arguments, holds
 from treewright.performers.static.python.settled import keeps_fixed, nothing_comes_in
 from treewright.performers.static.python.stores import fetched, store
-from treewright.performers.static.python.texts import split_command, told
+from treewright.performers.static.python.texts import beside, split_command, told
 from treewright.performers.static.python.value import MAX_MARKS, Value, constant, merge_flows, named
 
 _KEYED = frozenset(["get", "getlist", "pop", "get_all", "getone", "getall", "setdefault"])
 
 
-_KEEPS_TEXT = frozenset({"str", "sqlalchemy.text", "sqlalchemy.sql.text", "sqlalchemy.sql.expression.text"})
+_KEEPS_TEXT = frozenset(
+    {"str", "~text", "sqlalchemy.text", "sqlalchemy.sql.text", "sqlalchemy.sql.expression.text"}
+)
 """Calls that give back the text they get, as what it was."""
 
 
@@ -34,6 +37,9 @@ class Calls(Evaluate):
         for alias in names:
             self._table_rules(alias, node, arguments)
             clean = self._sinks(alias, node, arguments) or clean
+        passed = handed_on(name, node, arguments)
+        if passed is not None:
+            self._sinks(passed[0], node, passed[1])
         if not clean:
             told(self, name, node, arguments)
         if arguments.spread and name.rpartition(".")[2][:1].isupper():
@@ -114,10 +120,12 @@ class Calls(Evaluate):
                 unknown and self.unit.rules[rule].opaque
             )):  # fmt: skip
                 continue
+            bound = self.unit.rules[rule].kind == "sql" and len(arguments.positional) > 1
+            if bound and not flows and not self.unit.quiet:
+                beside(self, node, shown(name), "the values are given beside the statement")
             self.sink(
                 rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides")),
-                composed=composed or (unknown and self.unit.rules[rule].kind != "command"),
-                bound=self.unit.rules[rule].kind == "sql" and len(arguments.positional) > 1,
+                composed=composed or (unknown and self.unit.rules[rule].kind != "command"), bound=bound,
             )  # fmt: skip
             hit = True
         return hit
@@ -170,6 +178,9 @@ class Calls(Evaluate):
     def result(self, names: tuple[str, ...], node: ast.Call, arguments: Arguments) -> Value:
         """What the call gives back."""
         name = names[0]
+        reached = named_by_text(name, arguments)
+        if reached is not None:
+            return reached
         for alias in names:
             source = self.origin(alias + "()", node)
             if source is not None:

@@ -359,6 +359,8 @@ class FunctionRun(Guards):
         for alias in node.names:
             local = alias.asname or alias.name.partition(".")[0]
             self.env.vars.pop(local, None)
+            if local in self.unit.source.contested and isinstance(node, ast.ImportFrom) and not node.level:
+                self.env.vars[local] = named(f"{node.module}.{alias.name}")
         return self.env
 
 

@@ -125,8 +125,13 @@ def _says_who(unit: "Unit", target: ast.AST, key: Value) -> bool:
     )
 
 
+_NAMESPACE = re.compile(r"^(builtins\.)?(globals|locals|vars)\(\)$|\.__(globals|dict)__$")
+
+
 def on_subscript(unit: "Unit", run: Any, node: ast.Subscript, base: Value, index: Value) -> None:
     """Reading a position that foreign data chose."""
+    if index.flows and base.name and _NAMESPACE.search(base.name) and not isinstance(node.ctx, ast.Store):
+        run.sink("attribute-reached-by-input", node, base.name, run.effective(index.flows))
     if base.items is None or not index.flows or isinstance(node.ctx, ast.Store):
         return
     run.sink("index-from-input", node, unit.source.segment(node.value), run.effective(index.flows))

@@ -3,7 +3,7 @@
 A name is exact (`os.system`), a method of anything (`*.execute`), or everything below (`paramiko.client.*`).
 A condition is one string: `verify=False`, `verify!=False`, `mode|1~w` (constant text matches the regular
 expression), `0%^/tmp/` (text that it begins with), `0@password` (source text matches), `bits|0<2048`, `shell!` (given), `-timeout` (not given),
-`0^` (known constant), `0[` (a list that begins with a constant), `recv@cursor`, `0+` (composed text). `a|1` means keyword `a`, else position 1.
+`0^` (known constant), `0[` (a list that begins with a constant), `options.verify=False` (an entry of a dict), `recv@cursor`, `0+` (composed text). `a|1` means keyword `a`, else position 1.
 """
 
 import ast
@@ -15,7 +15,7 @@ from typing import Any
 
 from treewright.performers.static.python.value import UNKNOWN, Value
 
-_CONDITION = re.compile(r"^(-?)([\w|*-]+?)(!=|=|~|%|@|<|>|!|\^|\+|\[|$)(.*)$", re.DOTALL)
+_CONDITION = re.compile(r"^(-?)([\w|*.-]+?)(!=|=|~|%|@|<|>|!|\^|\+|\[|$)(.*)$", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -37,6 +37,11 @@ class Arguments:
         for part in spec.split("|"):
             if part == "**":
                 return self.spread[0] if self.spread else None
+            if "." in part:
+                entry = self._entry(*part.split(".", 1))
+                if entry is not None:
+                    return entry
+                continue
             if part == "recv":
                 if self.receiver_node is not None:
                     return self.receiver_node, self.receiver
@@ -46,6 +51,13 @@ class Arguments:
             elif part in self.keywords:
                 return self.keywords[part]
         return None
+
+    def _entry(self, outer: str, key: str) -> tuple[ast.expr, Value] | None:
+        """What a dict given as an argument holds under a constant key: `options.verify_signature`."""
+        found = self.get(outer)
+        if found is None or found[1].entries is None or key not in found[1].entries:
+            return None
+        return found[0], found[1].entries[key]
 
     def all(self) -> list[tuple[ast.expr, Value]]:
         """Every argument, the receiver not counted."""

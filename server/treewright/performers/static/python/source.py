@@ -51,6 +51,8 @@ class Source:
     drivers: frozenset[str] = frozenset()
     """Those of `DRIVERS` that the project imports, where they are known; tells the database in use."""
     import_lines: dict[str, int] = field(default_factory=dict)
+    contested: set[str] = field(default_factory=set)
+    """Names that imports of this file bind to more than one thing."""
     parents: dict[ast.AST, ast.AST] = field(default_factory=dict)
     by_type: dict[type[ast.AST], list[ast.AST]] = field(default_factory=dict)
 
@@ -216,8 +218,11 @@ def _survey(source: Source) -> None:
         assert isinstance(node, ast.ImportFrom)
         base = _base(package, node)
         for alias in node.names:
-            source.imports[alias.asname or alias.name] = f"{base}.{alias.name}" if base else alias.name
-            source.import_lines[alias.asname or alias.name] = node.lineno
+            local, qualified = alias.asname or alias.name, f"{base}.{alias.name}" if base else alias.name
+            if source.imports.setdefault(local, qualified) != qualified:
+                source.contested.add(local)
+            source.imports[local] = qualified
+            source.import_lines[local] = node.lineno
     _familiar(source)
 
 

@@ -40,6 +40,8 @@ def told(run: Any, name: str, node: ast.Call, arguments: Arguments) -> None:
     spoken = ".".join(name.replace("()", "").split(".")[-3:])
     if _bound(run, spoken, node, arguments):
         return
+    if _separate(run, spoken.rpartition(".")[2], node, arguments):
+        return
     for part, value in arguments.all():
         if not value.composed or not value.prefix or _TELLS.search(name):
             continue
@@ -63,15 +65,70 @@ def told(run: Any, name: str, node: ast.Call, arguments: Arguments) -> None:
 def _bound(run: Any, spoken: str, node: ast.Call, arguments: Arguments) -> bool:
     """Whether a constant statement is given with its values beside it; then that is said."""
     given = arguments.all()
-    at = next(
-        (i for i, (_, v) in enumerate(given) if isinstance(v.const, str) and _STATEMENT.match(v.const)), None
-    )
-    if at is None or not _RUNS_SQL.search(spoken):
+    at = next((i for i, (_, v) in enumerate(given) if _is_statement(v)), None)
+    if at is None or at + 1 >= len(given):
+        return at is not None and given[at][1].is_const and _RUNS_SQL.search(spoken) is not None
+    text = str(given[at][1].const if given[at][1].is_const else given[at][1].prefix)
+    if not (_RUNS_SQL.search(spoken) or (given[at][1].is_const and _PLACE.search(text))) or _TELLS.search(
+        spoken
+    ):
         return False
-    flows = merge_flows(*(value.flows for _, value in given[at + 1 :])) if given[at + 1 :] else ()
+    flows = merge_flows(*(value.flows for _, value in given[at + 1 :]))
+    why = "the values are given beside the statement"
     if flows:
-        run.sink("sql-text-built-from-input", node, _shown(node), run.effective(flows),
-                 "the values are given beside a constant statement")  # fmt: skip
+        run.sink("sql-text-built-from-input", node, _shown(node), run.effective(flows), why)
+    else:
+        beside(run, node, _shown(node), why)
+    return True
+
+
+_PLACE = re.compile(r"%s|%\(\w+\)s|\?|:\w+|\$\d")
+
+
+def _is_statement(value: Value) -> bool:
+    """Whether a value is an SQL statement of the program: constant, or put together without anything from outside."""
+    if isinstance(value.const, str):
+        return _STATEMENT.match(value.const) is not None
+    return (
+        value.composed
+        and not value.flows
+        and bool(value.prefix)
+        and _STATEMENT.match(value.prefix or "") is not None
+    )
+
+
+def beside(run: Any, node: ast.Call, what: str, why: str) -> None:
+    """Say that an SQL statement's values are bound, where nothing is known of where they come from."""
+    if not run.unit.source.library:
+        run.unit.report(
+            "sql-text-built-from-input", node, what=what, safe=why, facts=(("source", "A value"),)
+        )
+
+
+_RUNS = re.compile(
+    r"(?i)^_*(?:check_?)?(?:run|exec|execute|call|output|popen|spawn|invoke|getoutput)(?:_?(?:command|cmd|process|ssh|shell|cli|as_?root|root_?cmd|program))?$"
+)
+_PROGRAM = re.compile(r"^[\w./~-]+$")
+
+
+def _separate(run: Any, bare: str, node: ast.Call, arguments: Arguments) -> bool:
+    """Whether a call that runs programs gets a program's name and its arguments apart; then that is said."""
+    if not (_RUNS.match(bare) or _RUNS_COMMAND.search(bare)) or not arguments.positional:
+        return False
+    first = arguments.positional[0][1]
+    parts = first.items or tuple(value for _, value in arguments.positional)
+    if len(parts) < 2 or not isinstance(parts[0].const, str) or not _PROGRAM.match(parts[0].const):
+        return False
+    if (
+        run.unit.source.library
+        or all(part.is_const for part in parts)
+        or any(p.composed and " " in (p.prefix or "") for p in parts)
+    ):
+        return False
+    why = "program and arguments are given apart, so no shell takes them apart"
+    run.unit.report(
+        "shell-command-from-input", node, what=_shown(node), safe=why, facts=(("source", "A value"),)
+    )
     return True
 
 

@@ -13,7 +13,7 @@ from treewright.performers.static.facts import FileFacts
 from treewright.performers.static.finding import Audit, Finding
 from treewright.performers.static.judge import PRUNED
 from treewright.performers.static.judging import Judge
-from treewright.performers.static.languages import SUFFIXES, is_javascript
+from treewright.performers.static.languages import SUFFIXES, is_javascript, is_read
 from treewright.performers.static.proving import Prover
 from treewright.performers.static.python.lints import add_lints
 from treewright.performers.static.records import framing_records
@@ -35,6 +35,9 @@ _DEPLOYED = (
     "asgi.py",
 )
 """Files that say a folder is run, not imported, although it holds packages."""
+
+
+_NOT_OURS = "it is neither Python nor JavaScript nor TypeScript"
 
 
 @dataclass(slots=True)
@@ -207,7 +210,9 @@ def conclude(sources: Sources, facts: dict[str, FileFacts], cache: FactsCache | 
     cache = cache or FactsCache(None)
     for file in facts.values():
         if file.fault:
-            sources.not_read.append((file.path, f"line {file.fault_line}: {file.fault}"))
+            # A named file of another language is taken for Python; that it is none then says more than where it fails.
+            said = f"line {file.fault_line}: {file.fault}" if is_read(Path(file.path)) else _NOT_OURS
+            sources.not_read.append((file.path, said))
     add_lints(sources.root, facts, cache)
     judge = Judge(facts, sources.libraries, sources.lines, cache)
     findings = judge.all()

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from treewright.counted import counted
 from treewright.explore.tasks import GroundResult
 from treewright.parsing import load_json, load_toml
 from treewright.performers.static.audit import Sources
@@ -47,7 +48,7 @@ def ground(sources: Sources, facts: dict[str, FileFacts], audit: Audit, at: Loca
     unread = [{"path": at.path(path), "reason": reason} for path, reason in audit.not_read]
     decoded = [f"{at.path(file.path)} ({file.decoding})" for file in facts.values() if file.decoding]
     return GroundResult(
-        statement=f"{spoken} code of {name}: {audit.files} files, {audit.lines} lines.",
+        statement=f"{spoken} code of {name}: {counted(audit.files, 'file')}, {counted(audit.lines, 'line')}.",
         fields=fields,
         citations=[*citations, *package_citations],
         read=[at.path(path) for path in sources.texts],

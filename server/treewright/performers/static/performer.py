@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from treewright.counted import counted
 from treewright.errors import WorkspaceError
 from treewright.explore.ports import Performance
 from treewright.explore.tasks import (
@@ -143,9 +144,10 @@ class _State:
                 return self._summarise(brief)
 
     def _ground(self) -> GroundResult:
-        if not self.sources.texts:
+        failed = {path for path, _ in self.audit.not_read}
+        if not self.audit.findings and failed.issuperset(self.sources.texts):
             why = "; ".join(f"{path}: {reason}" for path, reason in self.audit.not_read[:5])
-            reason = "there is no source code in it that this performer reads" + (f" ({why})" if why else "")
+            reason = "nothing in it can be audited offline" + (f" ({why})" if why else "")
             return GroundResult(failure="root_unparseable", reason=reason, unread=self.root.unread)
         return self.root
 
@@ -167,8 +169,10 @@ class _State:
         record = next((r for r in self.audit.records if r.framing == letter), None)
         if record is None:
             return Examined(note="no question of this framing applies to the code")
-        guards = [f"{record.guards} guards stand in the code"] if record.guards else []
-        looked = f"{record.sites} places looked at" + ("" if record.findings else ", none is a finding")
+        guards = [f"{counted(record.guards, 'guard')} in the code"] if record.guards else []
+        looked = f"{counted(record.sites, 'place')} looked at" + (
+            "" if record.findings else ", none of them a finding"
+        )
         note = "; ".join((looked, *self.notes.get(letter, ())))
         return Examined(questions=list(record.questions), sites=record.sites, guards=guards, note=note)
 
@@ -184,7 +188,7 @@ class _State:
             found = [proposal(each, self.at) for each in later]
             return ProposeResult(proposals=found, examined=Examined(sites=len(later)))
         same = sum(1 for each in self.audit.findings if each.rule == item.rule and each is not item)
-        note = f"the same pattern stands at {same} other places; each is in the tree"
+        note = f"the same pattern stands at {counted(same, 'other place')}; each is in the tree"
         return ProposeResult(
             examined=Examined(questions=["Where else does this pattern stand?"], sites=same, note=note)
         )
@@ -224,7 +228,7 @@ class _State:
         steps = [
             {"text": f"Mend {entry['id']}: {entry['statement']}", "node": entry["id"]} for entry in best[:3]
         ]
-        narrative = f"{self.audit.files} files, {self.audit.lines} lines, judged by static evidence alone."
+        narrative = f"{counted(self.audit.files, 'file')}, {counted(self.audit.lines, 'line')}, judged by static evidence alone."
         return SummariseResult(narrative=narrative, blind_spots=blind, next_steps=steps)
 
 

@@ -159,7 +159,9 @@ class Calls(Evaluate):
                 continue
             flows, composed = self._reaching(entry, arguments)
             opaque = composed and self.unit.rules[rule].opaque and not entry.get("safe")
-            if not flows and not opaque:
+            if not flows and (
+                hooks.nothing_comes_in(self, entry, arguments, node, shown(name)) or not opaque
+            ):
                 continue
             self.sink(
                 rule, node, shown(name), flows, entry.get("safe", ""), decides=bool(entry.get("decides"))

@@ -7,6 +7,7 @@ from treewright.performers.static.facts import Flow, Label
 from treewright.performers.static.facts import Source as Origin
 from treewright.performers.static.javascript.node import Node, bare, member_path, property_part
 from treewright.performers.static.python.patterns import Arguments, holds
+from treewright.performers.static.python.settled import ANYWHERE, WITH_SOURCES
 from treewright.performers.static.python.value import UNKNOWN, Value, named
 
 if TYPE_CHECKING:
@@ -136,3 +137,32 @@ def raw_markup(unit: "Unit", run: Any, node: Node, value: Value) -> None:
     unit.facts.examined[rule] = unit.facts.examined.get(rule, 0) + 1
     if value.flows:
         run.sink(rule, node, "dangerouslySetInnerHTML", run.effective(value.flows))
+
+
+def nothing_comes_in(run: Any, entry: dict[str, Any], arguments: Arguments, node: Node, what: str) -> bool:
+    """Report a sink that only constants of the program reach as refuted, where that is worth a word; tell whether it is so."""
+    specs = entry.get("args", ["0"])
+    if specs == ["*"]:
+        found = list(arguments.all())
+    else:
+        found = [pair for spec in specs if (pair := arguments.get(spec)) is not None]
+    if not found or arguments.open or not all(_fixed(run, value) for _, value in found):
+        return False
+    kind = run.unit.rules[entry["rule"]].kind
+    entered = bool(run.facts.sources) or run.facts.entry_strength > 1
+    if not run.unit.source.library and (kind in ANYWHERE or (kind in WITH_SOURCES and entered)):
+        why = entry.get("safe") or "what reaches it is fixed in the program; nothing from outside does"
+        run.unit.report(
+            entry["rule"], node, what=what, safe=why, facts=(("source", "A constant of the program"),)
+        )
+    return True
+
+
+def _fixed(run: Any, value: Value) -> bool:
+    """Whether the program alone decides a value, or all the parts of it."""
+    if value.items:
+        return all(_fixed(run, item) for item in value.items)
+    if value.entries:
+        return not value.flows and all(_fixed(run, part) for part in value.entries.values())
+    fixed: bool = run.fixed(value)
+    return fixed and not value.flows

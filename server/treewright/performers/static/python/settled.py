@@ -11,9 +11,9 @@ _KEEPS = re.compile(
     r"|textwrap\.dedent|str\(\)\.\w+|json\.dumps|tuple|list|sorted|inspect\.cleandoc)$"
 )
 """Calls that give back nothing but what they get."""
-_ANYWHERE = frozenset({"sql", "command", "code", "template", "xpath", "ldap", "nosql", "deserialise", "xml"})
+ANYWHERE = frozenset({"sql", "command", "code", "template", "xpath", "ldap", "nosql", "deserialise", "xml"})
 """Kinds of sinks where a constant is worth a word wherever it stands in a program."""
-_WITH_SOURCES = frozenset(
+WITH_SOURCES = frozenset(
     {"path", "redirect", "ssrf", "html", "header", "reflection", "regex", "log", "session"}
 )
 """Kinds where it is worth one only in a function that foreign data enters: opening a file of one's own is no question."""
@@ -57,7 +57,7 @@ def told(run: Any, rule: str, node: ast.AST, what: str, safe: str = "") -> None:
     """Report a sink as refuted because the program itself fixes what reaches it, where that is worth a word."""
     kind = run.unit.rules[rule].kind
     entered = bool(run.facts.sources) or run.facts.entry_strength > 1
-    if run.unit.source.library or not (kind in _ANYWHERE or (kind in _WITH_SOURCES and entered)):
+    if run.unit.source.library or not (kind in ANYWHERE or (kind in WITH_SOURCES and entered)):
         return
     why = safe or "what reaches it is fixed in the program; nothing from outside does"
     run.unit.report(rule, node, what=what, safe=why, facts=(("source", "A constant of the program"),))

@@ -28,9 +28,6 @@ def made_at_home(unit: "Unit", node: ast.FunctionDef) -> None:
             return
 
 
-_ROUNDS = frozenset({"AES", "DES", "DES3", "Blowfish"})
-
-
 @check("iv-is-constant", ast.Call)
 def vector_of_key(unit: "Unit", node: ast.Call) -> None:
     """`AES.new(key, AES.MODE_CBC, key[:16])`: the vector is part of the key."""

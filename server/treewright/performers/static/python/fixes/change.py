@@ -58,25 +58,6 @@ def set_keyword(source: Source, call: ast.Call, name: str, value: str) -> Change
     return Change([(*at, *at, f"{comma}{name}={value}")])
 
 
-def drop_keyword(source: Source, call: ast.Call, name: str) -> Change | None:
-    """Take a keyword out of a call with the comma that belongs to it; only within one line."""
-    for keyword in call.keywords:
-        if keyword.arg != name:
-            continue
-        place = source.place(keyword.value)
-        line = source.lines[place.end - 1]
-        start = line.rfind(name, 0, place.column)
-        if place.line != place.end or start < 0:
-            return None
-        before = line[:start].rstrip()
-        if before.endswith(","):
-            return Change([(place.line, len(before) - 1, place.end, place.end_column, "")])
-        rest = line[place.end_column :]
-        extra = len(rest) - len(rest.lstrip(", ")) if rest.lstrip().startswith(",") else 0
-        return Change([(place.line, start, place.end, place.end_column + extra, "")])
-    return None
-
-
 def assigned(source: Source, name: str, before: ast.AST) -> ast.Assign | None:
     """The one assignment of a local name in the function around a node, or None when there are several."""
     scope: ast.AST = source.function_of(before) or source.tree

@@ -6,13 +6,15 @@
 The problems (`data/answers.toml`) have answers that can be checked; only the last `ANSWER:` line counts. `critique` asks for an
 answer, for what may be wrong with it, and again. `deliberation` is the product's own: a session of one stage, one round of draft,
 critique with a lens, refinement and score, driven by the autopilot; the committed thought is the answer. Every finished answer is
-stored below `--cache`, so that a run that was stopped goes on; `--report` needs no model.
+stored below `--cache`, so that a run that was stopped goes on; `--report` needs no model. Problems come in a fixed shuffled order,
+so that a first part of them is a fair sample of all.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import hashlib
 import json
 import os
 import re
@@ -242,7 +244,8 @@ def run(given: argparse.Namespace, folder: Path) -> None:
         with turn, path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
 
-    jobs = [(one, arm) for one in problems() for arm in given.arms if (one.number, arm) not in done]
+    shuffled = sorted(problems(), key=lambda one: hashlib.sha256(one.question.encode()).digest())
+    jobs = [(one, arm) for one in shuffled for arm in given.arms if (one.number, arm) not in done]
     try:
         with ThreadPoolExecutor(given.workers) as pool:
             list(pool.map(work, jobs))

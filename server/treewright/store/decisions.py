@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from treewright.store.durable import make_folder
 from treewright.store.journal import JournalWriter
 from treewright.store.journal_reader import JournalReader
-from treewright.store.locks import exclusive
 from treewright.store.recover import mend_journal
+from treewright.store.turns import exclusive
 
 Verdict = Literal["accepted", "dismissed", "refuted", "reopened"]
 

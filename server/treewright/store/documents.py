@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from treewright.errors import StoreError
 from treewright.regular import LARGEST_STORED, open_regular, read_regular
 from treewright.store.durable import make_folder, replacing, shown, storage_error, telling
-from treewright.store.locks import exclusive
+from treewright.store.turns import exclusive
 
 Value = TypeVar("Value")
 Parse = Callable[[bytes], Value]

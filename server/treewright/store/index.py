@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from treewright.errors import StoreError
 from treewright.regular import LARGEST_STORED, read_regular
 from treewright.store.durable import make_folder, replace_file, shown, storage_error, telling
-from treewright.store.locks import exclusive
+from treewright.store.turns import exclusive
 
 Kind = Literal["exploration", "deliberation", "search", "chain"]
 Describe = Callable[[Path], "IndexEntry | None"]

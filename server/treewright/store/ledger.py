@@ -30,9 +30,9 @@ from treewright.store.cap import (
     Settlement,
 )
 from treewright.store.durable import make_folder, replace_file, shown, storage_error
-from treewright.store.locks import exclusive
 from treewright.store.money import parse_usd
 from treewright.store.paths import slug
+from treewright.store.turns import exclusive
 
 _LONGEST_RUN = 200
 _ZERO = Decimal(0)

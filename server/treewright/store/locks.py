@@ -1,4 +1,4 @@
-"""Locks between processes: short critical sections, and the lock that a run's writer holds.
+"""The lock that a run's writer holds.
 
 Editor, terminal and MCP server on one machine at the same time is normal use. The system releases a lock when its
 holder dies. One case is left: a child forked by the holder can keep the lock's descriptor alive after its parent's
@@ -8,9 +8,7 @@ death; then the recorded holder is dead while the lock is held, and the lock fil
 import contextlib
 import os
 import platform
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -19,20 +17,16 @@ from pydantic import BaseModel, ConfigDict
 
 from treewright.errors import StoreError
 from treewright.regular import read_regular
-from treewright.store.durable import PRIVATE_FILE, replace_file, shown, storage_error
+from treewright.store.durable import replace_file, shown, storage_error
 from treewright.store.strict_json import decode_object, replace_surrogates
+from treewright.store.turns import close_lock, exclusive, open_lock, try_lock
 
-_FIRST_WAIT_S = 0.0005
-_LONGEST_WAIT_S = 0.02
 _LOCK = ".run.lock"
 _GUARD = ".run.lock.guard"
 _HOLDER = ".run.holder.json"
 _STOP = ".stop.request.json"
 
 Record = TypeVar("Record", bound=BaseModel)
-
-_held: set[int] = set()
-_held_turn = threading.Lock()
 
 
 class Holder(BaseModel):
@@ -80,36 +74,6 @@ class StopRequest(BaseModel):
     reason: str = ""
 
 
-@contextlib.contextmanager
-def exclusive(path: Path, timeout: float = 30.0) -> Iterator[None]:
-    """Hold a file lock for a short piece of work, among threads and processes.
-
-    Args:
-        path: the lock file; made when missing, and left there for good.
-        timeout: how long to wait for others, in seconds.
-
-    Raises:
-        StoreError: `lock_timeout`, or the file cannot be made.
-    """
-    descriptor = _open_lock(path)
-    try:
-        end = time.monotonic() + timeout
-        wait = _FIRST_WAIT_S
-        while not _try_lock(descriptor):
-            if time.monotonic() > end:
-                raise StoreError(
-                    "lock_timeout",
-                    f"{shown(path)} stayed locked for {timeout:g} s.",
-                    "Another Treewright process is busy or stuck; try again, or end it.",
-                    {"path": str(path)},
-                )
-            time.sleep(wait)
-            wait = min(wait * 2, _LONGEST_WAIT_S)
-        yield
-    finally:
-        _close_lock(descriptor)
-
-
 class RunLock:
     """The right to write to one run, held while a runner or a submit is at work."""
 
@@ -133,21 +97,21 @@ class RunLock:
         own = _this_process(surface)
         # Under the guard nobody is between taking the lock and recording it, so what the record says is true.
         with exclusive(folder / _GUARD):
-            descriptor = _open_lock(folder / _LOCK)
-            if not _try_lock(descriptor):
-                _close_lock(descriptor)
+            descriptor = open_lock(folder / _LOCK)
+            if not try_lock(descriptor):
+                close_lock(descriptor)
                 recorded = _read(folder / _HOLDER, Holder)
                 if recorded is None or _alive(recorded):
                     raise _refusal(folder, recorded)
                 (folder / _LOCK).unlink(missing_ok=True)
-                descriptor = _open_lock(folder / _LOCK)
-                if not _try_lock(descriptor):  # pragma: no cover - a new file that nobody else can have
-                    _close_lock(descriptor)
+                descriptor = open_lock(folder / _LOCK)
+                if not try_lock(descriptor):  # pragma: no cover - a new file that nobody else can have
+                    close_lock(descriptor)
                     raise _refusal(folder, recorded)
             try:
                 replace_file(folder / _HOLDER, [own.model_dump_json().encode()], durable=False)
             except StoreError:
-                _close_lock(descriptor)
+                close_lock(descriptor)
                 raise
         return cls(folder, descriptor, own)
 
@@ -157,7 +121,7 @@ class RunLock:
             return
         with contextlib.suppress(OSError):  # the folder may be gone or read-only by now
             (self.folder / _HOLDER).unlink(missing_ok=True)
-        _close_lock(self._descriptor)
+        close_lock(self._descriptor)
         self._descriptor = -1
 
     def __enter__(self) -> Self:
@@ -221,60 +185,6 @@ def _refusal(folder: Path, holder: Holder | None) -> StoreError:
         "Wait for it, or ask it to stop with `treewright stop`.",
         {"path": str(folder), "holder": holder.model_dump() if holder else None},
     )
-
-
-def _open_lock(path: Path) -> int:
-    try:
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(path, flags, PRIVATE_FILE)
-    except OSError as fault:
-        raise storage_error(fault, path, "lock") from fault
-    with _held_turn:
-        _held.add(descriptor)
-    return descriptor
-
-
-def _try_lock(descriptor: int) -> bool:
-    import portalocker  # 50 ms; only who writes pays them
-
-    try:
-        portalocker.lock(descriptor, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
-    except portalocker.AlreadyLocked:
-        return False
-    except portalocker.LockException as fault:
-        raise StoreError(
-            "storage_failed",
-            f"This file system does not lock files: {fault}.",
-            "Choose a local folder, with --out or TREEWRIGHT_HOME.",
-        ) from fault
-    return True
-
-
-def _close_lock(descriptor: int) -> None:
-    import portalocker
-
-    with _held_turn:
-        _held.discard(descriptor)
-    try:
-        # Said outright: a forked child may share the descriptor, and closing ours alone would leave it locked.
-        with contextlib.suppress(portalocker.LockException, OSError):
-            portalocker.unlock(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _forget_in_child() -> None:
-    """Close the parent's locks in a forked child, so that they end with the parent."""
-    global _held_turn  # noqa: PLW0603 - the parent's lock may have been copied while it was held
-    _held_turn = threading.Lock()
-    for descriptor in _held:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    _held.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
 
 
 def _this_process(surface: str) -> Holder:

@@ -315,16 +315,25 @@ for number in range(int(sys.argv[2])):
 
 
 @pytest.mark.requirement("deliberation:store:concurrent-writers")
-@pytest.mark.parametrize(("processes", "mutations"), [(4, 25), pytest.param(8, 200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("processes", "mutations", "busy"),
+    [(4, 25, 0), pytest.param(8, 200, 4, marks=[pytest.mark.slow, pytest.mark.timeout(400)])],
+)
 def test_mutations_of_several_processes_are_all_kept(
-    filed: Deliberation, processes: int, mutations: int
+    filed: Deliberation, processes: int, mutations: int, busy: int
 ) -> None:
     session_id, path = begun(filed)
     command = [sys.executable, "-c", WORKER, session_id, str(mutations)]
-    workers = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(processes)]
-    for worker in workers:
-        _, errors = worker.communicate(timeout=110)
-        assert worker.returncode == 0, errors.decode()
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
+    try:
+        workers = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(processes)]
+        for worker in workers:
+            _, errors = worker.communicate(timeout=110 if processes == 4 else 380)
+            assert worker.returncode == 0, errors.decode()
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
     document = json.loads(path.read_text(encoding="utf-8"))
     assert len(document["decisions"]) == processes * mutations
     assert filed.resume_session(session_id)["ok"]

@@ -14,11 +14,11 @@ from treewright.errors import StoreError
 from treewright.store.locks import (
     RunLock,
     clear_stop,
-    exclusive,
     request_stop,
     run_holder,
     stop_requested,
 )
+from treewright.store.turns import exclusive
 
 HOLD = """
 import sys

@@ -158,7 +158,8 @@ class Calls(Evaluate):
             if entry.get("plain_page") and not self._is_page(reply):
                 continue
             flows, composed = self._reaching(entry, arguments)
-            opaque = composed and self.unit.rules[rule].opaque and not entry.get("safe")
+            unknown = composed or (bool(entry.get("unknown")) and hooks.not_known(self, entry, arguments))
+            opaque = unknown and self.unit.rules[rule].opaque and not entry.get("safe")
             if not flows and (
                 hooks.nothing_comes_in(self, entry, arguments, node, shown(name)) or not opaque
             ):

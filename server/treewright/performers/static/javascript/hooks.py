@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from treewright.performers.static.facts import Flow, Label
 from treewright.performers.static.facts import Source as Origin
-from treewright.performers.static.javascript.node import Node, bare, member_path, property_part
+from treewright.performers.static.javascript.node import FUNCTIONS, Node, bare, member_path, property_part
 from treewright.performers.static.python.patterns import Arguments, holds
 from treewright.performers.static.python.settled import ANYWHERE, WITH_SOURCES
 from treewright.performers.static.python.value import UNKNOWN, Value, named
@@ -156,6 +156,16 @@ def nothing_comes_in(run: Any, entry: dict[str, Any], arguments: Arguments, node
             entry["rule"], node, what=what, safe=why, facts=(("source", "A constant of the program"),)
         )
     return True
+
+
+def not_known(run: Any, entry: dict[str, Any], arguments: Arguments) -> bool:
+    """Whether an argument is given that is neither fixed nor an object or a function."""
+    found = next((pair for spec in entry["args"] if (pair := arguments.get(spec)) is not None), None)
+    if found is None or arguments.open:
+        return False
+    node, value = found
+    plain = value.entries is None and value.items is None and bare(cast("Any", node)).kind not in FUNCTIONS
+    return plain and not _fixed(run, value)
 
 
 def _fixed(run: Any, value: Value) -> bool:

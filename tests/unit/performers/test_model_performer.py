@@ -70,7 +70,8 @@ def test_a_small_model_chooses_lines_and_what_it_makes_up_is_checked_like_any_ot
     schema = provider.requests[0].schema
     assert schema is not None
     choices = schema["properties"]["proposals"]["items"]["properties"]["citations"]["items"]["enum"]
-    assert "7| We hash the inputs of a step and store its outputs below the hash." in choices
+    assert len(choices) == 1, "of a text it gets the line that its framing talks about"
+    assert choices[0] in provider.requests[0].prompt.partition("Talk about this line")[2]
     assert isinstance(result, ProposeResult)
     checker = CitationChecker(folder)
     assert checker.check(result.proposals[0].citations[0]).state is CitationState.VERIFIED

@@ -39,7 +39,7 @@ def test_each_preset_runs_to_a_named_status_with_all_its_files(
     assert {"REPORT.md", FILES[preset], "tree.md", "tree.json"} <= set(outcome.outputs)
     started = events(outcome.folder)[0]
     assert isinstance(started, RunStarted)
-    assert started.options["prompts"].startswith("3+")
+    assert started.options["prompts"].startswith("4+")
     assert not (outcome.folder / "answers.jsonl").exists() or not outcome.status.final
 
 

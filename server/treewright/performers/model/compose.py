@@ -65,8 +65,11 @@ def _root(brief: Brief, style: Style) -> list[Section]:
         text = brief.root_spec.text or ("" if brief.root_spec.inferred else brief.root_spec.path)
         return [_due(prompt("root", statement=text))] if text else []
     sections = [_due(prompt("root", statement=brief.root.statement))]
-    if brief.root.fields and (brief.root.evidence or not style.close):
-        # what a small model says of a root without sources is its own invention, and it would copy it from here
+    if brief.root.fields and not (
+        style.close and (not brief.root.evidence or brief.root_spec.kind == "artifact")
+    ):
+        # what a small model says of a root without sources is its own invention, and it would copy it from here;
+        # what it says of a text stands in the text, and it would talk about that in place of its line
         shown = "\n".join(shown_field(n, v, _FIELD_SHOWN) for n, v in brief.root.fields.items())
         text = prompt("root_fields", fields=shown)
         sections.append(Section(text=text, name="root fields", priority=_ROOT_FIELDS))
@@ -132,19 +135,20 @@ def ground_task(brief: Brief, names: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def propose_task(brief: Brief, style: Style, *, citing: bool = True) -> str:
+def propose_task(brief: Brief, style: Style, *, citing: bool = True, places: Sequence[str] = ()) -> str:
     """Return what is asked of a framing.
 
     Args:
         brief: of the task.
         style: how to ask.
         citing: whether there are lines to cite.
+        places: the lines of a text that a small model is to talk about; none where it may choose.
     """
     framing, preset = brief.framing, brief.preset
     assert framing is not None
     need = framing.requirement
     if style.close:
-        return "\n".join([close.propose_task(brief, citing=citing), *_demands(brief)])
+        return "\n".join([close.propose_task(brief, citing=citing, places=places), *_demands(brief)])
     count = 1 if brief.task.replaces else max(1, need.children)
     label = preset.subject_label
     parts = [

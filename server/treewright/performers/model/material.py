@@ -11,6 +11,7 @@ from pathlib import Path
 from treewright.explore.focus import locate
 from treewright.explore.tasks import Brief, GroundResult, TaskKind
 from treewright.performers.model.evidence import Document, Excerpt, Span, around, chunks, cost, merged
+from treewright.performers.model.small import children_of, line_signs
 from treewright.performers.model.surroundings import Note, function_notes, notes_in, test_texts
 from treewright.performers.static.languages import SUFFIXES
 from treewright.presets.framings import LETTERS
@@ -20,8 +21,6 @@ from treewright.workspace.citations import CitationChecker
 from treewright.workspace.decode import Unreadable, read_source, split_lines
 from treewright.workspace.walk import list_sources
 
-PLACES_A_FRAMING = 4
-"""Lines of a text that a small model chooses from for one framing."""
 NOTES_SUFFIXES = (".md", ".rst", ".txt")
 NOTES_MOST = 12
 """Files of a project that a topic or design prompt may quote."""
@@ -172,8 +171,8 @@ class Material:
     def places_for(self, brief: Brief, excerpt: Excerpt) -> frozenset[tuple[str, int]]:
         """Return the only places that a small model may choose for a proposal; empty for any.
 
-        Of code those that static analysis found for the framing. Of a text a part of its lines, another for each framing and attempt:
-        left to itself, such a model takes the same line every time.
+        Of code those that static analysis found for the framing. Of a text as many lines as the framing is to attack, others for each
+        framing and attempt, and those first on which it has most to say: left to itself, such a model takes the same line every time.
         """
         task = brief.task
         if self.spec.kind != "artifact":
@@ -181,11 +180,16 @@ class Material:
                 (at.span.path, at.line) for at in self.leads_for(brief) if at.framing == task.framing
             )
         places = excerpt.places()
-        turn = max(0, LETTERS.find(task.framing)) + 5 * (task.attempt - 1)
-        start = turn * len(places) // len(LETTERS)
-        return frozenset(
-            places[(start + step) % len(places)] for step in range(min(PLACES_A_FRAMING, len(places)))
-        )
+        start = max(0, LETTERS.find(task.framing)) * len(places) // len(LETTERS)
+        near = [*places[start:], *places[:start]]
+        telling = line_signs(brief)
+        if telling is not None:
+            near.sort(key=lambda place: not telling.search(self.documents[place[0]].lines[place[1] - 1]))
+        count = min(
+            children_of(brief), len(near)
+        )  # one more would be a choice, and the choice is always the same line
+        passed = (task.attempt - 1) * count
+        return frozenset(near[(passed + step) % len(near)] for step in range(count))
 
     def facts_for(self, brief: Brief, excerpt: Excerpt) -> list[Lead]:
         """Return the findings that a task should talk about, and what the index knows of the functions it is shown."""

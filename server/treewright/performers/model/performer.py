@@ -234,14 +234,16 @@ class ModelPerformer:
         excerpt = material.excerpt(brief, self._sizes.evidence)
         if self._sizes.style.close:
             excerpt.favoured = material.places_for(brief, excerpt)
-        openings = small.openings(brief) if self._sizes.style.close else ()
-        schema = shapes.propose_schema(brief, self._sizes.style, excerpt, openings)
+        forms = small.statement_forms(brief) if self._sizes.style.plain else ()
+        schema = shapes.propose_schema(brief, self._sizes.style, excerpt, forms)
         leads = material.facts_for(brief, excerpt)
+        of_text = material.spec.kind == "artifact" and bool(excerpt.favoured)
+        places = excerpt.labels(shapes.CHOICES_MOST) if of_text else []
         answer = await self._ask(
             brief,
             course,
             "propose",
-            compose.propose_task(brief, self._sizes.style, citing=not excerpt.empty),
+            compose.propose_task(brief, self._sizes.style, citing=not excerpt.empty, places=places),
             schema,
             excerpt,
             leads,

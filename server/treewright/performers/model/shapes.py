@@ -5,6 +5,7 @@ are for models that decode under a grammar: lines to cite are listed as choices 
 itself comes to an end. What the engine fills in by itself (framing, provisional verdict, the offline mark) is never asked for.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from treewright.explore.rules.text import as_text
 from treewright.explore.tasks import Brief, TaskKind
 from treewright.performers.model.evidence import Excerpt
+from treewright.performers.model.prompts import small_text
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
 
 TEXT_MOST = 400
@@ -25,6 +27,11 @@ FIELDS_PER_PART = 5
 """Fields that a small model fills in at once without losing the thread."""
 
 PLAIN = r"[ !#-\[\]-~]"
+PLAIN_CLAUSE = r"[ !#-\-/-9<-\[\]-~]"
+"""The same without what ends a clause: full stop, colon, semicolon."""
+GAP = "…"
+"""Stands in a form for the words that the model brings."""
+CLAUSE_MOST = 90
 """A character of a text that a model with an English root may write: without it a small one slips into its mother tongue."""
 
 Schema = dict[str, Any]
@@ -42,27 +49,34 @@ class Style:
     close: bool = False
     plain: bool = False
 
-    def text(self, most: int = TEXT_MOST, openings: Sequence[str] = ()) -> Schema:
+    def text(self, most: int = TEXT_MOST, forms: Sequence[str] = ()) -> Schema:
         """Return the schema of a text that may not be empty.
 
         Args:
             most: characters of a close answer.
-            openings: the words that it may begin with; none for any.
+            forms: sentences with `…` for the words that the model brings; the text is one of them, or any where there are none.
         """
         if not self.close:
             return {"type": "string"}
         found: Schema = {"type": "string", "minLength": 1, "maxLength": most}
-        first = f"({'|'.join(openings)}) " if openings else ""
-        if first or self.plain:
-            found["pattern"] = (
-                f"^{first}{PLAIN}{{{8 if first else 1},{most - max(map(len, openings), default=0)}}}$"
-            )
+        if forms:
+            found["pattern"] = f"^({'|'.join(_form_pattern(form, most) for form in forms)})$"
+        elif self.plain:
+            found["pattern"] = f"^{PLAIN}{{1,{most}}}$"
         return found
 
-    def items(self, least: int, most: int) -> Schema:
+    def items(self, least: int, most: int, forms: Sequence[str] = ()) -> Schema:
         """Return the schema of a list of texts."""
-        found: Schema = {"type": "array", "items": self.text(ITEM_MOST), "minItems": least}
+        found: Schema = {"type": "array", "items": self.text(ITEM_MOST, forms), "minItems": least}
         return {**found, "maxItems": most} if self.close else found
+
+
+def _form_pattern(form: str, most: int) -> str:
+    """Return the pattern of a sentence with gaps; a gap before the last one stays inside its clause."""
+    *before, last = (re.sub(r"([.?()*+|\[\]])", r"\\\1", part) for part in form.split(GAP))
+    first = "".join(f"{part}{PLAIN_CLAUSE}{{3,{CLAUSE_MOST}}}" for part in before[:-1])
+    left = max(CLAUSE_MOST, most - len(form) - CLAUSE_MOST * (len(before) - 1))
+    return f"{first}{before[-1]}{PLAIN}{{8,{left}}}{last}"
 
 
 def closed_object(properties: dict[str, Schema]) -> Schema:
@@ -166,11 +180,11 @@ def ground_schema(
 # --- propose --------------------------------------------------------------------------------------------
 
 
-def propose_schema(brief: Brief, style: Style, excerpt: Excerpt, openings: Sequence[str] = ()) -> Schema:
-    """Return the shape of what a framing brings; `openings` are the words that a statement may begin with."""
+def propose_schema(brief: Brief, style: Style, excerpt: Excerpt, forms: Sequence[str] = ()) -> Schema:
+    """Return the shape of what a framing brings; `forms` are the sentences that a statement may be."""
     need = brief.framing.requirement if brief.framing else None
     children = 1 if brief.task.replaces or need is None else max(1, need.children)
-    one: dict[str, Schema] = {"statement": style.text(STATEMENT_MOST, openings)}
+    one: dict[str, Schema] = {"statement": style.text(STATEMENT_MOST, forms)}
     if style.close:  # what it rests on is thought of first
         one = {"evidence": style.text(ITEM_MOST), **one}
     position = brief.preset.parts.position
@@ -228,16 +242,29 @@ def due_fields(brief: Brief) -> list[str]:
     return [subject, *due] if subject in faulty else due
 
 
-def field_schema(rule: FieldRule, style: Style) -> Schema:
-    """Return the shape of a field by its rule: a list where items, steps or sentences are due, else a text."""
+def field_schema(rule: FieldRule, style: Style, forms: Sequence[str] = ()) -> Schema:
+    """Return the shape of a field by its rule: a list where items, steps or sentences are due, else a text.
+
+    Args:
+        rule: of the field.
+        style: how to ask.
+        forms: the sentences that the text, or each of its items, may be.
+    """
     if rule.must_have_steps:
         least = max(2, rule.min_items, rule.min_sentences)
-        return style.items(least, least + 2)
+        return style.items(least, least + 2, forms)
     if rule.min_items > 1:
-        return style.items(rule.min_items, rule.min_items + 1)
+        return style.items(rule.min_items, rule.min_items + 1, forms)
     if style.close and rule.min_sentences > 1:
-        return style.items(rule.min_sentences, rule.min_sentences + 1)
-    return style.text()
+        return style.items(rule.min_sentences, rule.min_sentences + 1, forms)
+    return style.text(forms=forms)
+
+
+def forms_of(brief: Brief, name: str) -> list[str]:
+    """Return the sentences that a small model may write for a field; none for any, and for a root that is not English."""
+    if brief.language.output != "en":
+        return []
+    return [form for form in small_text(brief.preset.name, "forms", name).split("|") if form]
 
 
 def supports_name(field: str) -> str:
@@ -258,7 +285,9 @@ def derive_schema(brief: Brief, style: Style, excerpt: Excerpt, names: Sequence[
             lines = lines_schema(style, excerpt, 1, 2)
             if lines:
                 shape[supports_name(name)] = lines
-        shape[name] = field_schema(brief.preset.rule(name), style)
+        shape[name] = field_schema(
+            brief.preset.rule(name), style, forms_of(brief, name) if style.plain else ()
+        )
     if not style.close:
         if not excerpt.empty:
             place = _place_schema()

@@ -1,16 +1,18 @@
-"""How a model with a small context is asked: one short question, an example from another domain, a few texts at a time.
+"""How a model with a small context is asked: one short question, a sentence with gaps to fill, a few texts at a time.
 
-The questions, what belongs in a field, and the examples are data (`data/prompts/small.toml`), written for the shipped presets; another
+The questions, what belongs in a field, and the sentences are data (`data/prompts/small.toml`), written for the shipped presets; another
 preset is asked with its framings' and fields' own words.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from treewright.explore.merging import cosine, trigrams
 from treewright.explore.tasks import Brief
 from treewright.performers.model.prompts import small, small_text
-from treewright.performers.model.shapes import Schema, shown_field
+from treewright.performers.model.shapes import Schema, forms_of, shown_field
+from treewright.presets.schema import Preset
 from treewright.tree.body import FieldValue
 
 ECHO = 0.8
@@ -40,16 +42,28 @@ def question(brief: Brief) -> str:
     return f"{framing.title}: {framing.prompt}\n{note}"
 
 
-def openings(brief: Brief) -> list[str]:
-    """Return the words that a statement may begin with, so that framings do not say the same; empty for any.
+def statement_forms(brief: Brief) -> list[str]:
+    """Return the sentences that a statement may be, so that framings do not say the same; empty for any.
 
-    A small model asked for something unusual gives the usual answer; what begins with `Without` cannot be it.
+    A small model asked for something unusual gives the usual answer; what begins with `Do without` cannot be it. The gap after a
+    colon or `so` has it say how, or what follows.
     """
     if brief.framing is None or brief.task.replaces or brief.language.output != "en":
         return []
     return [
-        text for text in small_text(brief.preset.name, "openings", brief.framing.letter).split("|") if text
+        form for form in small_text(brief.preset.name, "openings", brief.framing.letter).split("|") if form
     ]
+
+
+def children_of(brief: Brief) -> int:
+    """Return how many proposals are asked of a framing: one for one that is replaced."""
+    return 1 if brief.task.replaces or brief.framing is None else max(1, brief.framing.requirement.children)
+
+
+def line_signs(brief: Brief) -> re.Pattern[str] | None:
+    """Return what stands in a line of a text on which the framing has most to say; None for a framing without such signs."""
+    signs = small_text(brief.preset.name, "lines", brief.task.framing)
+    return re.compile(signs, re.IGNORECASE) if signs else None
 
 
 def about(brief: Brief, name: str) -> str:
@@ -57,22 +71,21 @@ def about(brief: Brief, name: str) -> str:
     return small_text(brief.preset.name, "fields", name) or brief.preset.rule(name).about
 
 
-def propose_task(brief: Brief, *, citing: bool) -> str:
+def propose_task(brief: Brief, *, citing: bool, places: Sequence[str] = ()) -> str:
     """Return what is asked of a framing.
 
     Args:
         brief: of the task.
         citing: whether there are lines to choose from.
+        places: the lines of a text that it is to talk about, as they are listed; none where it may choose.
     """
     preset, framing = brief.preset, brief.framing
     assert framing is not None
     need = framing.requirement
-    again = bool(brief.task.replaces)
-    count = 1 if again else max(1, need.children)
-    listed = [small("position")] if citing and preset.parts.position else []
-    if need.listed and not again:
+    count = children_of(brief)
+    listed = [_place(places)] if citing and preset.parts.position else []
+    if need.listed and not brief.task.replaces:
         listed.insert(0, small("listed", what=need.listed_as, count=need.listed))
-    begins = " or ".join(openings(brief))
     label = preset.subject_label
     subject = brief.lineage[-1].statement if brief.lineage else brief.root.statement if brief.root else ""
     return small(
@@ -84,12 +97,38 @@ def propose_task(brief: Brief, *, citing: bool) -> str:
         subject=subject[:_SUBJECT_SHOWN],
         framing=question(brief),
         listed="\n".join(listed),
-        opening=small("opening", words=begins) if begins else "",
+        opening=_opening(statement_forms(brief), count),
         evidence=small_text(preset.name, "evidence") or "one sentence, the fact of the subject it rests on",
         statement=small_text(preset.name, "statement") or preset.rule(preset.parts.subject).about,
         defense=small_text(preset.name, "defense") or "the strongest thing that speaks against it",
-        example=small_text(preset.name, "example") or small_text("brainstorm", "example"),
+        example=_example(preset),
     )
+
+
+def _example(preset: Preset) -> str:
+    """Return the worked example of a preset; where statements have forms there is none, since it was copied."""
+    example = small_text(preset.name, "example")
+    return small("example", example=example) if example else ""
+
+
+def _place(places: Sequence[str]) -> str:
+    if not places:
+        return small("position")
+    return small("places" if len(places) > 1 else "place", lines="\n".join(places))
+
+
+def _opening(forms: Sequence[str], count: int) -> str:
+    """Return which sentence a statement is to be: each of several its own, or one any of them."""
+    if not forms:
+        return ""
+    if count < len(forms) or count == 1:
+        return small("opening", form=" or ".join(f"`{each}`" for each in forms))
+    first, *more = forms
+    told = [
+        small("opening_each", form=f"`{first}`"),
+        *(small("opening_next", form=f"`{each}`") for each in more),
+    ]
+    return "\n".join(told)
 
 
 def derive_task(
@@ -120,7 +159,12 @@ def fields_due(brief: Brief, names: Sequence[str]) -> str:
 
 
 def _due(brief: Brief, names: Sequence[str]) -> str:
-    return "\n".join(f"- `{name}`: {about(brief, name)}" for name in names)
+    return "\n".join(f"- `{name}`: {about(brief, name)}{_form(brief, name)}" for name in names)
+
+
+def _form(brief: Brief, name: str) -> str:
+    forms = forms_of(brief, name)
+    return f", as in `{'` or `'.join(forms)}`" if forms else ""
 
 
 def judge_task(brief: Brief, statement: str, filled: Mapping[str, Any]) -> str:

@@ -30,6 +30,8 @@ LOCK_FILES = {
     "runtime": ("requirements/runtime.txt", "requirements/build.txt"),
     "dev": ("requirements/runtime.txt", "requirements/build.txt", "requirements/dev.txt"),
 }
+SIGN_OF_LIFE_S = 15.0
+"""seconds after which whoever waits is told that it goes on"""
 # Bundled by pip in every virtual environment; warns about locations that this machine's settings name and
 # that do not exist, which is no concern of whoever runs make.
 _NOISE = "is neither a file nor a directory"
@@ -60,21 +62,28 @@ def one_at_a_time(root: Path) -> Iterator[None]:
 
 
 def run(command: Sequence[str | Path], cwd: Path, failure: str) -> None:
-    """Run a command quietly.
+    """Run a command quietly, with a sign of life when it takes long.
 
     Raises:
         SetUpError: it cannot be started or fails; the text is `failure` and what the command wrote.
     """
+    began = time.monotonic()
     try:
-        done = subprocess.run(
+        with subprocess.Popen(
             [str(word) for word in command],
             cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            encoding="utf-8", errors="replace", check=False,
-        )  # fmt: skip
+            encoding="utf-8", errors="replace",
+        ) as child:  # fmt: skip
+            while True:
+                try:
+                    written, _ = child.communicate(timeout=SIGN_OF_LIFE_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    say(f"still at it after {time.monotonic() - began:.0f} s")
     except OSError as error:
         raise SetUpError(f"{failure}\n{error}") from error
-    output = "\n".join(line for line in done.stdout.splitlines() if _NOISE not in line)
-    if done.returncode != 0:
+    output = "\n".join(line for line in written.splitlines() if _NOISE not in line)
+    if child.returncode != 0:
         raise SetUpError(f"{failure}\n{output}".rstrip())
 
 
@@ -162,6 +171,7 @@ class PythonEnvironment:
             self.root,
             "pip could not install this checkout:",
         )
+        say("compiling what was installed")
         self.byte_compile()
         # `dev` holds everything that `runtime` does.
         for done in ("runtime", part):

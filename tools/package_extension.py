@@ -14,6 +14,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -132,13 +133,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description="Pack the editor extension.")
     parser.add_argument("--offline", action="store_true", help="carry every wheel, for this platform")
     chosen = parser.parse_args(list(arguments))
+    began = time.monotonic()
     try:
         gather(chosen.offline)
         made = pack(chosen.offline)
     except (PackError, OSError) as error:
         say(str(error))
         return 1
-    say(f"{made.stat().st_size / 1e6:.1f} MB")
+    say(f"{made.stat().st_size / 1e6:.1f} MB, done in {time.monotonic() - began:.0f} s")
     sys.stdout.write(f"{made}\n")
     return 0
 

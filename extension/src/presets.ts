@@ -43,5 +43,5 @@ export async function validatePreset(sidecar: Sidecar, given: unknown): Promise<
   const uri = vscode.Uri.parse(first.uri, true);
   const at = new vscode.Position(Math.max(0, first.line - 1), Math.max(0, first.column - 1));
   await vscode.window.showTextDocument(uri, { selection: new vscode.Range(at, at) });
-  void vscode.window.showWarningMessage(vscode.l10n.t('Treewright: {0} faults. {1} {2}', faults.length, first.rule, first.message));
+  void vscode.window.showWarningMessage(vscode.l10n.t('Treewright: faults: {0}. The first: {1} {2}', faults.length, first.rule, first.message));
 }

@@ -110,7 +110,7 @@ export class RunStatus implements vscode.TreeDataProvider<Line>, vscode.Disposab
       {
         id: 'status',
         label: statusName(row),
-        description: [figures.reason, this.inFlight ? vscode.l10n.t('{0} tasks in flight', this.inFlight) : ''].filter(Boolean).join(' · '),
+        description: [figures.reason, this.inFlight ? vscode.l10n.t('tasks in flight: {0}', this.inFlight) : ''].filter(Boolean).join(' · '),
         tooltip: row.drivenBy ? vscode.l10n.t('Driven by {0}', row.drivenBy) : row.folder,
         icon: new vscode.ThemeIcon(runPhase(row) === 'growing' ? 'sync~spin' : 'info'),
       },
@@ -142,7 +142,7 @@ export class RunStatus implements vscode.TreeDataProvider<Line>, vscode.Disposab
     return {
       id: 'verdicts',
       label: vscode.l10n.t('Verdicts'),
-      description: vscode.l10n.t('{0} nodes, {1} rounds', figures.nodes, figures.rounds),
+      description: vscode.l10n.t('nodes: {0}, rounds: {1}', figures.nodes, figures.rounds),
       icon: new vscode.ThemeIcon('law'),
       children: [...counted, ...others],
     };

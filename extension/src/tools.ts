@@ -61,7 +61,7 @@ class AuditTool implements vscode.LanguageModelTool<AuditInput> {
     const { findings, total } = await this.sidecar.ask(Requests.findings, { limit: 1000 });
     const own = findings.filter(each => each.run === ended.run);
     const said = own.slice(0, MOST_FINDINGS).map(findingText);
-    const head = `Run ${ended.run} ended: ${ended.message}. ${String(own.length)} findings are shown in files (${String(total)} with those of other runs).`;
+    const head = `Run ${ended.run} ended: ${ended.message}. Findings shown in files: ${String(own.length)} (${String(total)} with those of other runs).`;
     return result([head, ...said].join('\n'));
   }
 }

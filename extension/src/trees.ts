@@ -230,8 +230,8 @@ export class Trees implements vscode.TreeDataProvider<Element>, vscode.Disposabl
 
   private count(shown: number, hidden: number): void {
     const tooltip = hidden
-      ? vscode.l10n.t('{0} findings shown in files, {1} more not shown', shown, hidden)
-      : vscode.l10n.t('{0} findings shown in files', shown);
+      ? vscode.l10n.t('findings shown in files: {0}; not shown: {1}', shown, hidden)
+      : vscode.l10n.t('findings shown in files: {0}', shown);
     this.view.badge = shown ? { value: shown, tooltip } : undefined;
   }
 

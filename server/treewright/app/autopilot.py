@@ -59,7 +59,9 @@ def driving_context(context: Context, model: str, spend_cap_usd: float | None = 
         told |= {"autopilot.model": named, "autopilot.endpoint": ""}
     if spend_cap_usd is not None:
         told["deliberate.spend_cap_usd"] = f"{spend_cap_usd:.9f}"
-    return ToldContext(context.surface, context.environ, context.ask_editor, context.keys, told)
+    return ToldContext(
+        context.surface, context.environ, context.ask_editor, context.keys, context.here, context.tell, told
+    )
 
 
 def driving_desk(context: Context, told: Told | None = None) -> DeliberationDesk:

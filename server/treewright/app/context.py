@@ -1,7 +1,7 @@
 """What every service of the facade works with: the settings, the root, who asks, and the time."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,12 +23,16 @@ class Context:
         environ: environment variables; None takes the process's own.
         ask_editor: asks the editor's own model; None without an editor that offers one.
         keys: keys of endpoints by their name, from the editor's secret storage; never written anywhere.
+        here: returns the folders whose runs `last` may mean; None takes the process's working folder.
+        tell: says a sentence to the user before the answer; None where nobody would read it.
     """
 
     surface: str = "cli"
     environ: Mapping[str, str] | None = None
     ask_editor: "EditorCall | None" = None
     keys: Mapping[str, str] = field(default_factory=dict, repr=False)
+    here: Callable[[], Iterable[Path]] | None = None
+    tell: Callable[[str], None] | None = None
 
     def configuration(
         self, workspace: Path | None = None, *, trusted: bool = True, run: Mapping[str, Any] | None = None

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from treewright.counted import counted
 from treewright.explore.convergence import FRAMINGS
 from treewright.models.memory import EndpointMemory
 from treewright.models.prices import PriceKind, estimate_run
@@ -40,7 +41,10 @@ class Estimate:
 
     def text(self) -> str:
         """Return it as one line."""
-        parts = [f"{self.tasks} tasks in {self.calls} calls", f"about {self.tokens:,} tokens"]
+        parts = [
+            f"{counted(self.tasks, 'task')} in {counted(self.calls, 'call')}",
+            f"about {self.tokens:,} tokens",
+        ]
         if self.metered and self.usd is not None:
             parts.append(f"{self.usd:.2f} USD")
         elif not self.metered:

@@ -6,6 +6,7 @@ from typing import Any
 
 from treewright.app.context import Context, utc_now
 from treewright.app.describe import describe_run, is_search
+from treewright.app.latest import latest_run
 from treewright.app.materials import load_for
 from treewright.app.rows import LISTED, no_such_node
 from treewright.app.standing import decided
@@ -55,7 +56,7 @@ def find_run(context: Context, reference: str, configuration: Configuration | No
 
     Args:
         context: the surroundings.
-        reference: a run's id or the beginning of one, its folder, or `last`.
+        reference: a run's id or the beginning of one, its folder, or `last` (see `latest.latest_run`).
         configuration: when known already.
 
     Raises:
@@ -66,7 +67,7 @@ def find_run(context: Context, reference: str, configuration: Configuration | No
     entries = context.index(configuration).read().entries
     there = [entry for entry in entries.values() if entry.path.exists()]
     if reference == "last" and there:
-        latest = max(there, key=lambda e: e.updated)
+        latest = latest_run(context, there)
         return Found(latest.path, latest)
     fits = [entry for run, entry in entries.items() if reference and run.startswith(reference)]
     if len(fits) == 1:

@@ -1,6 +1,6 @@
 """Treewright: the one facade that every surface calls."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ class Treewright:
         *,
         ask_editor: "EditorCall | None" = None,
         keys: Mapping[str, str] | None = None,
+        here: Callable[[], Iterable[Path]] | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         """Take a surface's name.
 
@@ -42,8 +44,9 @@ class Treewright:
             environ: environment variables; None takes the process's own.
             ask_editor: asks the editor's own model; None without one.
             keys: keys of endpoints by name, from the editor's secret storage.
+            here, tell: see `Context`.
         """
-        self.context = Context(surface, environ, ask_editor, {} if keys is None else keys)
+        self.context = Context(surface, environ, ask_editor, {} if keys is None else keys, here, tell)
 
     def start(self, request: ExplorationRequest, ask: "Ask | None" = None) -> Growing:
         """Prepare a new exploration; `drive` it then. Raises before anything is written, see `explorations.start`."""

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Literal
 
 from treewright.app.context import Context
-from treewright.app.describe import describe_run
-from treewright.errors import StoreError
 from treewright.store.index import Index, IndexEntry
 from treewright.store.run_folder import JOURNAL
 from treewright.tree.run import Status
@@ -127,14 +125,6 @@ class DecisionsWatch:
             return {path.name: _stamp(path) for path in self._folder.glob("*.jsonl")}
         except OSError:
             return {}
-
-
-def entry_for(folder: Path) -> IndexEntry | None:
-    """Return what the index would hold of a run's folder; None when no run can be read there."""
-    try:
-        return describe_run(folder)
-    except StoreError:
-        return None
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from treewright.counted import counted
 from treewright.tree.body import ConditionState
 from treewright.tree.fold import HIGH_RISK_TRIES, Tree
 from treewright.tree.node import Node, Phase
@@ -145,12 +146,17 @@ def ending(tree: Tree, states: list[ConditionState]) -> Ending | None:
     caps = reached_caps(tree)
     if "width" in caps:
         return Ending(
-            Status.WIDTH_CAP_REACHED, f"{terminal_count(tree)} terminal nodes, cap {tree.caps.width}"
+            Status.WIDTH_CAP_REACHED,
+            f"{counted(terminal_count(tree), 'terminal node')}, cap {tree.caps.width}",
         )
     if "depth" in caps and not expandable(tree):
-        return Ending(Status.DEPTH_CAP_REACHED, f"{len(tree.frontier)} nodes at depth {tree.caps.depth}")
+        return Ending(
+            Status.DEPTH_CAP_REACHED, f"{counted(len(tree.frontier), 'node')} at depth {tree.caps.depth}"
+        )
     if "rounds" in caps:
-        return Ending(Status.ROUNDS_EXHAUSTED, f"{len(tree.rounds)} rounds, cap {tree.caps.rounds}")
+        return Ending(
+            Status.ROUNDS_EXHAUSTED, f"{counted(len(tree.rounds), 'round')}, cap {tree.caps.rounds}"
+        )
     given_up = tree.root_fired.get("K") == "void" or high_risk_rounds(tree) >= HIGH_RISK_TRIES
     if not tree.frontier and not tree.high_risk and given_up:
         return Ending(Status.EARLY_STOP, "no_high_risk_branch")
@@ -160,8 +166,3 @@ def ending(tree: Tree, states: list[ConditionState]) -> Ending | None:
 def high_risk_rounds(tree: Tree) -> int:
     """Return how many rounds have asked the root for a high-risk branch."""
     return sum(1 for r in tree.rounds if "0" in r.frontier and "K" in r.framings)
-
-
-def why_not_converged(states: list[ConditionState]) -> list[str]:
-    """Return one clause for each condition that is not met."""
-    return [f"({state.number}) {state.name}: {state.figures}" for state in states if not state.met]

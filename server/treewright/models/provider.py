@@ -7,7 +7,7 @@ found from what the server said and never guessed (contract: design, Performers 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -207,10 +207,6 @@ class Completion:
     def texts(self) -> tuple[str, ...]:
         """The text of every sample."""
         return tuple(sample.text for sample in self.samples)
-
-    def with_cost(self, cost_usd: float | None) -> "Completion":
-        """Return the same completion with its cost filled in."""
-        return replace(self, cost_usd=cost_usd)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

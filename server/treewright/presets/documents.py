@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from treewright.counted import counted
 from treewright.parsing import load_json
 from treewright.presets.body import fences, headings, walk
 from treewright.presets.fault import Fault, Mark, fault_at
@@ -195,7 +196,9 @@ def _headings_differ(source: list[str], lines: list[str], path: str) -> Iterator
             return
     if len(ours) != len(theirs):
         mark = ours[-1].mark if ours else _START
-        yield fault_at(path, mark, "E605", f"{len(ours)} headings here, {len(theirs)} in the source")
+        yield fault_at(
+            path, mark, "E605", f"{counted(len(ours), 'heading')} here, {len(theirs)} in the source"
+        )
 
 
 def _fences_differ(source: list[str], lines: list[str], path: str) -> Iterator[Fault]:
@@ -203,7 +206,9 @@ def _fences_differ(source: list[str], lines: list[str], path: str) -> Iterator[F
     ours, theirs = fences(lines), fences(source)
     if len(ours) != len(theirs):
         mark = Mark(line=ours[-1].line if ours else 1, column=1, end_column=4)
-        yield fault_at(path, mark, "E606", f"{len(ours)} code blocks here, {len(theirs)} in the source")
+        yield fault_at(
+            path, mark, "E606", f"{counted(len(ours), 'code block')} here, {len(theirs)} in the source"
+        )
         return
     for own, other in zip(ours, theirs, strict=True):
         if own.info != other.info or _without_comments(own.lines) != _without_comments(other.lines):

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from treewright.counted import counted
 from treewright.data import shipped_path
 from treewright.errors import PresetError
 from treewright.presets.fault import Fault, errors_only, in_reading_order
@@ -68,10 +69,9 @@ def load_preset_file(path: Path) -> Preset:
     preset, faults = parse_preset(read_source(path, "preset"), str(path))
     if preset is None:
         errors = errors_only(faults)
-        count = "1 fault" if len(errors) == 1 else f"{len(errors)} faults"
         raise PresetError(
             "preset_invalid",
-            f"the preset {path.name} has {count}; the first: {errors[0]}",
+            f"the preset {path.name} has {counted(len(errors), 'fault')}; the first: {errors[0]}",
             f"run `treewright validate {path}` to see them all",
             {"path": str(path), "faults": [fault.model_dump() for fault in faults]},
         )

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from urllib.parse import unquote
 
+from treewright.counted import counted
 from treewright.presets.body import fences, headings, walk
 from treewright.presets.fault import Fault, Mark, fault_at
 from treewright.regular import read_regular
@@ -135,7 +136,7 @@ def _line_is_out_of_bounds(
                 continue
             size = _line_count(found["path"], folder)
             if size is not None and end > size:
-                message = f"{found[0]} lies outside {found['path']}, which has {size} lines"
+                message = f"{found[0]} lies outside {found['path']}, which has {counted(size, 'line')}"
                 yield fault_at(path, mark, "E612", message)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -112,9 +112,6 @@ def asked_alike(tasks: Iterable[DraftTask | ReviseTask]) -> list[list[DraftTask 
     return list(groups.values())
 
 
-SearchTaskUnion = Annotated[
-    DraftTask | ReviseTask | MutateTask | ExecuteTask | HoldoutTask, Field(discriminator="kind")
-]
 Task = DraftTask | ReviseTask | MutateTask | ExecuteTask | HoldoutTask
 
 
@@ -173,4 +170,3 @@ class Executed(_Frozen):
 
 
 Result = Generated | Mutated | Executed
-SearchResultUnion = Annotated[Generated | Mutated | Executed, Field(discriminator="kind")]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from datetime import date
 
 from treewright.search.events import (
@@ -105,8 +104,3 @@ class Spans:
             self._run.set("halted", state.halted is not None)
             self._run.end()
             self._run = None
-
-
-def audit_lines(events: Iterable[SearchEvent], run: str, at: str, scope: str = "local") -> list[str]:
-    """All lines of a run whose events carry one time."""
-    return [audit_line(event, run, at, scope) for event in events]

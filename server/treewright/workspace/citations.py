@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from treewright.counted import counted
 from treewright.tree.citation import CheckedCitation, Citation, CitationState
 from treewright.workspace.decode import Decoded, Unreadable, read_source, split_lines
 from treewright.workspace.positions import LineIndex
@@ -242,7 +243,7 @@ def _bad_lines(citation: Citation, text: QuotedText) -> str:
     if citation.end and citation.end < citation.start:
         return "its last line is before its first"
     if max(citation.start, citation.end) > text.count:
-        return f"the file has only {text.count} lines"
+        return f"the file has only {counted(text.count, 'line')}"
     return ""
 
 

@@ -124,12 +124,6 @@ def _no_filters(folder: Path) -> dict[str, str] | None:
     return {f"filter.{driver}.{name}": value for driver in drivers for name, value in off.items()}
 
 
-def repository_root(folder: Path) -> Path | None:
-    """Return the top folder of the repository around `folder`, or None."""
-    answer = run_git(folder, "rev-parse", "--show-toplevel")
-    return Path(os.fsdecode(answer.rstrip(b"\n"))) if answer else None
-
-
 def head_commit(folder: Path) -> str | None:
     """Return the full id of the commit that is checked out, or None."""
     answer = run_git(folder, "rev-parse", "--verify", "-q", "HEAD")

@@ -125,3 +125,20 @@ def test_a_closed_pipe_is_no_crash(flawed: Path) -> None:
     line = " ".join(command("audit", str(flawed), "--format", "json", "-q")) + " | head -c 1"
     done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=60)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.requirement("cli:audit:nothing-to-audit")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("notes.txt", "Call the bank.\n"), ("main.rs", "fn main() {}\n"), ("broken.py", "def f(:\n")],
+)
+def test_an_audit_of_what_cannot_be_audited_says_so_and_does_not_pass(
+    treewright: Command, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    ran = treewright("audit", tmp_path / name, "--out", tmp_path / "out")
+    assert ran.code == 1
+    assert "nothing in it can be audited offline" in ran.out and name in ran.out
+    assert "nothing in it can be audited offline" in (tmp_path / "out" / "REPORT.md").read_text(
+        encoding="utf-8"
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from treewright.counted import counted
 from treewright.explore.convergence import FRAMINGS, conditions, terminal_count
 from treewright.explore.ports import Bodies
 from treewright.explore.reports.markdown import code_span, one_line
@@ -74,6 +75,8 @@ def _status(tree: Tree, preset: Preset) -> str:
         lines.append("- evidence: static analysis only; no language model took part")
     if tree.option("no_grill", False):
         lines.append("- the glossary step was skipped, so convergence is not claimed strongly")
+    if why := str(tree.details.get("why") or ""):
+        lines.append(f"- why: {one_line(why)}")
     if tree.details.get("unfinished"):
         lines.append(f"- unfinished: {', '.join(tree.details['unfinished'][:LISTED])}")
     return "\n".join(lines) + "\n\n"
@@ -125,12 +128,12 @@ def _listed(title: str, nodes: list[Node]) -> list[str]:
 
 
 def _figures(tree: Tree, preset: Preset) -> str:
-    counted = [n for n in tree.descendants() if n.counts]
+    counting = [n for n in tree.descendants() if n.counts]
     merged = sum(1 for n in tree.descendants() if n.merged_into)
     deepest = max((n.depth for n in tree.descendants()), default=0)
     shape = (
-        f"{len(tree.nodes) - 1} nodes, {terminal_count(tree)} terminal, depth {deepest}, "
-        f"{len(tree.rounds)} rounds, {merged} merged."
+        f"{counted(len(tree.nodes) - 1, 'node')}, {terminal_count(tree)} terminal, depth {deepest}, "
+        f"{counted(len(tree.rounds), 'round')}, {merged} merged."
     )
     lines = [
         "## Tree",
@@ -140,7 +143,7 @@ def _figures(tree: Tree, preset: Preset) -> str:
         "| verdict | nodes |",
         "| --- | --- |",
     ]
-    lines += [f"| {preset.label(role)} | {sum(1 for n in counted if n.role is role)} |" for role in Role]
+    lines += [f"| {preset.label(role)} | {sum(1 for n in counting if n.role is role)} |" for role in Role]
     aside = {
         "merged": merged,
         "superseded": sum(1 for n in tree.descendants() if n.superseded_by),
@@ -183,7 +186,7 @@ def _framings(tree: Tree, bodies: Bodies) -> str:
             event = bodies.read(record.at)
             examined = event.examined if isinstance(event, e.FramingAnswered) else None
             if examined:
-                line += f"; {examined.sites} sites, {len(examined.questions)} questions"
+                line += f"; {counted(examined.sites, 'site')}, {counted(len(examined.questions), 'question')}"
                 line += f": {one_line(examined.note)}" if examined.note else ""
             else:
                 line += f": {one_line(record.reason)}"
@@ -192,7 +195,7 @@ def _framings(tree: Tree, bodies: Bodies) -> str:
     if elsewhere:
         lines += [
             "",
-            f"Below the root, {elsewhere} framings brought no child; each is in the journal with its reason.",
+            f"Below the root, {counted(elsewhere, 'framing')} brought no child; each is in the journal with its reason.",
         ]
     for node, reason in list(tree.void_passes.items())[:LISTED]:
         lines.append(f"- the pass of {node} is void: {one_line(reason)}")
@@ -213,7 +216,9 @@ def _self_audit(tree: Tree, preset: Preset, bodies: Bodies) -> str:
         lines += [one_line(summary.narrative), ""]
     weird = summary.weirdest_branch if summary else ""
     lines.append(f"- weirdest branch: {one_line(weird) or _weirdest(tree)}")
-    lines.append(f"- framing K: {len(high_risk)} branches derived, {advancing} {preset.label(Role.ADVANCES)}")
+    lines.append(
+        f"- framing K: {counted(len(high_risk), 'branch', 'branches')} derived, {advancing} {preset.label(Role.ADVANCES)}"
+    )
     blind = summary.blind_spots if summary else []
     lines += [f"- blind spot: {one_line(text)}" for text in blind]
     if not blind:
@@ -258,7 +263,10 @@ def _evidence(tree: Tree, bodies: Bodies) -> str:
     lines = ["## Evidence", "", f"Citations that hold: {holds} of {total} ({share})."]
     event = bodies.read(tree.grounded_at) if tree.grounded_at >= 0 else None
     if isinstance(event, e.Grounded):
-        lines += ["", f"Read: {len(event.read)} files." if event.read else "Read: the root as given."]
+        lines += [
+            "",
+            f"Read: {counted(len(event.read), 'file')}." if event.read else "Read: the root as given.",
+        ]
         if event.unread:
             lines += ["", f"Not read: {len(event.unread)}", ""]
             lines += [
@@ -275,7 +283,7 @@ def _spend(tree: Tree) -> str:
     if not s.calls:
         return "## Spend\n\nNothing: no language model was called.\n\n"
     return (
-        f"## Spend\n\n{s.usd:.4f} USD; {s.calls} calls, {s.prompt_tokens} prompt and {s.completion_tokens} "
+        f"## Spend\n\n{s.usd:.4f} USD; {counted(s.calls, 'call')}, {s.prompt_tokens} prompt and {s.completion_tokens} "
         f"completion tokens, {s.seconds:.0f} s of model time.\n\n"
     )
 

@@ -10,8 +10,6 @@ from treewright.search.mutate.edit import Edit
 from treewright.search.mutate.facts import Material
 from treewright.search.mutate.site import AND, NOT, OR, TEST, Site, strength
 
-_FALLBACKS = ("0", "[]", "''", "None", "1", "True", "False")
-
 
 def propose(node: ast.AST, site: Site, material: Material) -> Iterator[Edit]:
     """Edits of what decides."""

@@ -52,18 +52,6 @@ class Material:
         return [name for name, _ in found.most_common(12)]
 
 
-_NOT_DONORS = (
-    ast.Name,
-    ast.Starred,
-    ast.Slice,
-    ast.Yield,
-    ast.YieldFrom,
-    ast.NamedExpr,
-    ast.Await,
-    ast.JoinedStr,
-)
-
-
 def _is_module(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in (
         "math",

@@ -9,6 +9,7 @@ from pathlib import Path
 from treewright.app.explorations import Growing, Outcome
 from treewright.app.request import Listener
 from treewright.app.treewright import Treewright
+from treewright.counted import counted
 from treewright.data.codes import ExitClass
 from treewright.surfaces.cli.live import live_view
 from treewright.surfaces.cli.saying import go_on, say
@@ -74,7 +75,10 @@ def _print(outcome: Outcome, summary: dict[str, object], not_read: int) -> None:
     assert isinstance(verdicts, dict)
     aside = {name: summary[name] for name in ("merged", "superseded", "unresolved")}
     counts = ", ".join(f"{count} {label}" for label, count in [*verdicts.items(), *aside.items()] if count)
-    say(f"{status}: {summary['nodes']} nodes" + (f", {counts}" if counts else ""))
+    say(f"{status}: {counted(int(str(summary['nodes'])), 'node')}" + (f", {counts}" if counts else ""))
+    details = summary["details"]
+    if isinstance(details, dict) and details.get("why"):
+        say(f"{details['why']}")
     citations = summary["citations"]
     assert isinstance(citations, dict)
     if citations["all"]:

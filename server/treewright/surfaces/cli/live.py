@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from treewright.app.explorations import Growing
 from treewright.app.request import Listener, Progress
+from treewright.counted import counted
 from treewright.explore.convergence import FRAMINGS, conditions
 from treewright.surfaces.cli.saying import say
 from treewright.tree.event import RoundClosed, RoundStarted, VerdictGiven
@@ -54,7 +55,7 @@ def _lines(growing: Growing) -> Listener:
                 why = f"; not converged: {', '.join(open_ones)}" if open_ones else ""
                 spend = f"; {_spend(tree.spend)}" if tree.spend.calls else ""
                 say(
-                    f"round {event.number} closed: {event.new_nodes} new, {len(tree.nodes) - 1} nodes{spend}{why}",
+                    f"round {event.number} closed: {event.new_nodes} new, {counted(len(tree.nodes) - 1, 'node')}{spend}{why}",
                     err=True,
                 )
 
@@ -87,7 +88,7 @@ def _table(growing: Growing) -> Iterator[Listener]:
 
 def _spend(spend: Spend, cap: str = "") -> str:
     tokens = spend.prompt_tokens + spend.completion_tokens
-    return f"{spend.usd:.4f}{cap} USD, {tokens} tokens in {spend.calls} calls"
+    return f"{spend.usd:.4f}{cap} USD, {counted(tokens, 'token')} in {counted(spend.calls, 'call')}"
 
 
 def _said(growing: Growing, progress: Progress) -> list[str]:

@@ -13,7 +13,7 @@ from treewright.errors import TreewrightError
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-RUN_HELP = "RUN is an id, the beginning of one, a folder, or `last` (the latest, in whichever folder); `treewright runs` lists the ids."
+RUN_HELP = "RUN is an id, the beginning of one, a folder, or `last` (the latest of this folder); `treewright runs` lists the ids."
 _MOST = 30
 """Runs that are offered: more than a screen of them helps nobody."""
 
@@ -34,7 +34,7 @@ def complete_run(ctx: click.Context, param: click.Parameter, incomplete: str) ->
     except (TreewrightError, OSError):
         entries = []
     offered = [
-        ("last", "the latest"),
+        ("last", "the latest of this folder"),
         *((entry.id, f"{entry.status} {entry.title[:50]}") for entry in entries),
     ]
     found = [CompletionItem(name, help=about) for name, about in offered if name.startswith(incomplete)]

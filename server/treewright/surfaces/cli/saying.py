@@ -35,6 +35,11 @@ def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
         raise storage_error(fault, Path("stderr" if err else "stdout"), "write to") from fault
 
 
+def warn(text: str) -> None:
+    """Say a sentence on stderr, beside the answer."""
+    say(f"treewright: {text}", err=True)
+
+
 def short_path(path: Path) -> Path:
     """Return a path as it is shortest for a person: below the current folder, else whole."""
     with contextlib.suppress(ValueError, OSError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from treewright.surfaces.lsp.session import Session
 
 
-SO_FAR = "{0} framings answered, {1} nodes settled, {2} advance"
+SO_FAR = "framings answered: {0}; nodes settled: {1}, of them to be expanded: {2}"
 
 
 @dataclass(slots=True)

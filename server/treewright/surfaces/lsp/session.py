@@ -120,7 +120,7 @@ class Session:
             from treewright.surfaces.lsp.model_bridge import editor_call
 
             bridge = editor_call(self, self._loop)  # this may be a worker's thread
-        return Treewright("lsp", ask_editor=bridge, keys=self.keys)
+        return Treewright("lsp", ask_editor=bridge, keys=self.keys, here=lambda: list(self.folders.values()))
 
     def renew_app(self) -> None:
         """Make the facade anew when next used: the editor's model has come or gone."""

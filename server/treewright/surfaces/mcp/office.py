@@ -59,6 +59,7 @@ class Office:
     _parts: dict[str, Any] = field(default_factory=dict)
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)
     _views: dict[Path, "TreeView"] = field(default_factory=dict)
+    _here: list[Path] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Make what costs nothing."""
@@ -79,7 +80,7 @@ class Office:
         def make() -> "Treewright":
             from treewright.app.treewright import Treewright
 
-            return Treewright("mcp")
+            return Treewright("mcp", here=lambda: self._here)
 
         return await self.part("app", make)
 
@@ -149,6 +150,7 @@ class Office:
             folders = [folder for uri in named if (folder := folder_of_uri(uri)) is not None]
         elif not folders:
             folders = usual_folder()
+        self._here = folders
         store = await asyncio.to_thread(lambda: app.context.configuration().root.folder)
         return Confinement(folders, store)
 

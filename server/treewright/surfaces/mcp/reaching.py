@@ -19,8 +19,8 @@ async def reached_folder(call: Call, run: str) -> Path:
         RequestError: `outside_roots`.
     """
     app = await call.office.app()
+    confinement = await call.confinement()  # first: it says where `last` is looked for
     folder = await call.thread(lambda: find_run(app.context, run).folder)
-    confinement = await call.confinement()
     if not confinement.holds(folder):
         raise RequestError(
             "outside_roots",

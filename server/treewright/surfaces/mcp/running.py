@@ -51,7 +51,7 @@ class Driven:
     def told(self) -> tuple[float, str]:
         """Return what progress reports say: work done so far, and one line."""
         done = self.framings + self.settled
-        line = f"{self.framings} framings answered, {self.settled} nodes settled, {self.advanced} advance"
+        line = f"framings answered: {self.framings}; nodes settled: {self.settled}, of them to be expanded: {self.advanced}"
         return float(done), line
 
 

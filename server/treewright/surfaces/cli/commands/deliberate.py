@@ -9,6 +9,7 @@ import click
 
 from treewright.app.autopilot import DEFAULT_MODE, begin, drive_session, seeded
 from treewright.app.treewright import Treewright
+from treewright.counted import counted
 from treewright.data.codes import ExitClass, code_meanings, exit_class
 from treewright.deliberate.reply import Reply
 from treewright.regular import read_regular_text
@@ -260,7 +261,9 @@ def _import_home(app: Treewright, folder: Path, form: str) -> int:
     else:
         for reply in replies:
             say(f"{Path(reply['source']).name}: {reply['message']}")
-        say(f"{sum(bool(reply['ok']) for reply in replies)} of {len(replies)} sessions are here.")
+        say(
+            f"{sum(bool(reply['ok']) for reply in replies)} of {counted(len(replies), 'session')} {'is' if len(replies) == 1 else 'are'} here."
+        )
     return int(ExitClass.DONE if all(reply["ok"] for reply in replies) else ExitClass.NOT_AS_ASKED)
 
 

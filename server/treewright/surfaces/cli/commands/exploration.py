@@ -9,6 +9,7 @@ import click
 from treewright.app.request import ExplorationRequest
 from treewright.app.standing import BASELINE, baseline_of, read_baseline, write_baseline
 from treewright.app.treewright import Treewright
+from treewright.counted import counted
 from treewright.errors import RunError
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.asking import terminal_ask
@@ -51,7 +52,7 @@ def _start(
         view = app.view(str(growing.folder))
         standing = baseline_of(view.reader.tree, view.preset, view.reader, view.decided())
         write_baseline(Path(new_baseline).expanduser().absolute(), standing)
-        announce(f"{len(standing.findings)} findings written to {new_baseline}", form, quiet=quiet)
+        announce(f"{counted(len(standing.findings), 'finding')} written to {new_baseline}", form, quiet=quiet)
     return code
 
 

@@ -8,7 +8,7 @@ from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.naming import run_argument
-from treewright.surfaces.cli.saying import say, warn_of_damage
+from treewright.surfaces.cli.saying import say, warn, warn_of_damage
 
 
 @click.command()
@@ -16,7 +16,7 @@ from treewright.surfaces.cli.saying import say, warn_of_damage
 @flags.any_format
 def report(run: str, form: str) -> None:
     """Print a run's report; it need not have ended."""
-    view = Treewright("cli").look(run)
+    view = Treewright("cli", tell=warn).look(run)
     if isinstance(view, RunView):
         warn_of_damage(view.reader.damage, run)
     if form == "json":

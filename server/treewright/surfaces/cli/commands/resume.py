@@ -51,10 +51,8 @@ def resume(run: str, form: str, quiet: bool, **given: Any) -> int:
         announce(f"resumed {made.folder}", form, quiet=quiet)
         return drive_chain(made, form, quiet=quiet)
     growing = app.resume(ResumeRequest(run=run, **given))
-    picked = growing.picked_up()
     announce(
-        f"resumed {growing.folder}: {picked.kept} nodes kept, {picked.redone} tasks asked again, "
-        f"{picked.to_do} nodes to expand",
+        f"resumed {growing.folder}: {growing.picked_up().text()}",
         form,
         quiet=quiet,
     )

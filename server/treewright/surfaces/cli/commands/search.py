@@ -13,6 +13,7 @@ import click
 from treewright.app.request import Notice
 from treewright.app.search_request import SearchRequest
 from treewright.app.treewright import Treewright
+from treewright.counted import counted
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.drive import announce
 from treewright.surfaces.cli.saying import say
@@ -246,7 +247,7 @@ def _lines(events: "tuple[SearchEvent, ...]", engine: "SearchEngine") -> None:
             named = f"{branch.id} {branch.proposed.generator} {branch.proposed.framing}".rstrip()
             line = f"{named}: {branch.passed} of {len(branch.verdicts)} checks, {event.trace.outcome.value}"
         elif event.kind == "task_finished" and event.screened:
-            line = f"{event.task_id}: {event.screened} edits screened, {event.passing} pass every check"
+            line = f"{event.task_id}: {counted(event.screened, 'edit')} screened, {event.passing} of them {'passes' if event.passing == 1 else 'pass'} every check"
         elif event.kind == "task_finished" and event.failed:
             line = f"{event.task_id}: {event.message}"
         elif event.kind == "reservation_settled" and event.charged_usd:

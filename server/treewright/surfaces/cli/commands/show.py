@@ -8,7 +8,7 @@ from treewright.app.runs import RunView
 from treewright.app.treewright import Treewright
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.naming import run_argument
-from treewright.surfaces.cli.saying import say, warn_of_damage
+from treewright.surfaces.cli.saying import say, warn, warn_of_damage
 
 
 @click.command()
@@ -17,7 +17,7 @@ from treewright.surfaces.cli.saying import say, warn_of_damage
 @flags.text_or_json
 def show(run: str, node: str | None, form: str) -> None:
     """Show a run's outline, or one node whole."""
-    view = Treewright("cli").look(run)
+    view = Treewright("cli", tell=warn).look(run)
     if isinstance(view, RunView):
         warn_of_damage(view.reader.damage, run)
     if form == "json":

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from treewright.app.treewright import Treewright
+from treewright.counted import counted
 from treewright.presets.validator import as_json
 from treewright.surfaces.cli import flags
 from treewright.surfaces.cli.saying import say
@@ -23,6 +24,8 @@ def validate(paths: tuple[str, ...], form: str) -> int:
             say(str(fault))
         # A file without the keys of a preset is taken for a page of prose; whoever meant a preset has to see that.
         files = ", ".join(f"{count} as {kind}" for kind, count in sorted(report.checked.items()))
-        counts = f"{report.errors} errors, {len(report.faults) - report.errors} warnings"
+        counts = (
+            f"{counted(report.errors, 'error')}, {counted(len(report.faults) - report.errors, 'warning')}"
+        )
         say(f"{counts}; checked: {files}" if paths and files else counts, err=True)
     return 1 if report.errors else 0

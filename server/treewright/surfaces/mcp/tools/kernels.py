@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from treewright.counted import counted
 from treewright.errors import KernelError
 from treewright.surfaces.mcp.calls import Call
 from treewright.surfaces.mcp.directive import Correction, Reply, done, refused
@@ -68,7 +69,7 @@ async def kernel_list_vars(call: Call) -> Reply:
     kernels, session = await call.office.kernels(), _session(call)
     found = await call.thread(kernels.list_vars, session)
     rows = [each.model_dump(mode="json") for each in found.variables]
-    told = f"{len(rows)} names.{_restarted(found)}"
+    told = f"{counted(len(rows), 'name')}.{_restarted(found)}"
     return done(
         told, "kernel_inspect", session=session, variables=rows, kernel_restarted=found.kernel_restarted
     )

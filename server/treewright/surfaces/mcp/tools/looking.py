@@ -7,6 +7,7 @@ from typing import Any
 
 from treewright.app.rows import NodeFilter
 from treewright.app.views import TreeView
+from treewright.counted import counted
 from treewright.surfaces.mcp.calls import Call
 from treewright.surfaces.mcp.directive import Correction, Reply, done
 from treewright.surfaces.mcp.reaching import reached_folder
@@ -48,6 +49,7 @@ async def tree_status(call: Call) -> Reply:
 async def _of_another_kind(call: Call, run: str) -> Reply | None:
     """Return how a search or a deliberation stands; None for an exploration."""
     app = await call.office.app()
+    await call.confinement()  # says where `last` is looked for
     kind = await call.thread(app.kind, run)
     if kind == "search":
         from treewright.surfaces.mcp.tools.searching import search_result
@@ -67,7 +69,7 @@ async def _waited(call: Call, view: TreeView, seconds: float) -> TreeView:
         summary = await call.thread(view.with_view, lambda each: each.summary())
         if not summary["driven_by"]:
             break
-        await call.report(float(summary["nodes"]), f"{summary['nodes']} nodes")
+        await call.report(float(summary["nodes"]), counted(int(summary["nodes"]), "node"))
         await asyncio.sleep(_LOOK_S)
         view = await call.office.view(view.run)
     return view
@@ -76,9 +78,7 @@ async def _waited(call: Call, view: TreeView, seconds: float) -> TreeView:
 def _status_reply(view: TreeView, summary: dict[str, Any]) -> Reply:
     status = str(summary["status"])
     driven = str(summary["driven_by"])
-    told = (
-        f"{status}{'=' + str(summary['reason']) if summary.get('reason') else ''}: {summary['nodes']} nodes."
-    )
+    told = f"{status}{'=' + str(summary['reason']) if summary.get('reason') else ''}: {counted(int(summary['nodes']), 'node')}."
     next_tool = "tree_report"
     if status == Status.GROWING.value:
         told += f" Driven by {driven}; look again." if driven else " Nobody drives it: call tree_next."
@@ -125,7 +125,7 @@ async def _runs(call: Call) -> Reply:
         }
         for entry in shown[:_RUNS_TOLD]
     ]
-    told = f"{len(shown)} runs, the latest first." if shown else "There are no runs yet."
+    told = f"{counted(len(shown), 'run')}, the latest first." if shown else "There are no runs yet."
     return done(told, "tree_status" if shown else "tree_start", runs=rows)
 
 
@@ -196,6 +196,7 @@ async def tree_report(call: Call) -> Reply:
 async def _looked(call: Call, run: str, look: Any) -> tuple[str, Path, str]:
     """Return what a look at a run of any kind gives, the run's folder, and its id."""
     app = await call.office.app()
+    await call.confinement()  # says where `last` is looked for
     if await call.thread(app.kind, run) == "exploration":
         view = await view_of(call, run)
         return await call.thread(view.with_view, look), view.folder, view.run
@@ -227,7 +228,7 @@ async def list_presets(call: Call) -> Reply:
         {"name": each.name, "description": each.description, "source": each.source, "faults": each.faults}
         for each in found
     ]
-    return done(f"{len(rows)} presets.", "tree_start", presets=rows)
+    return done(f"{counted(len(rows), 'preset')}.", "tree_start", presets=rows)
 
 
 async def validate_preset(call: Call) -> Reply:
@@ -244,7 +245,7 @@ async def validate_preset(call: Call) -> Reply:
     told = (
         "No faults."
         if not report.faults
-        else f"{report.errors} errors, {len(report.faults) - report.errors} warnings."
+        else f"{counted(report.errors, 'error')}, {counted(len(report.faults) - report.errors, 'warning')}."
     )
     return done(
         told, "list_presets" if not report.errors else "validate_preset", faults=faults, errors=report.errors

@@ -14,6 +14,7 @@ from treewright.app.search_drive import Searching
 from treewright.app.search_outcome import SearchOutcome
 from treewright.app.search_request import SearchRequest, SearchResumeRequest
 from treewright.app.search_sources import split_target
+from treewright.counted import counted
 from treewright.errors import RunError
 from treewright.search.report import SearchReport
 from treewright.surfaces.mcp.calls import Call
@@ -235,7 +236,9 @@ async def search_result(call: Call) -> Reply:
         summary = await call.thread(look.summary)
         if summary["status"] != "growing" or loop.time() >= end:
             return _told(look.found, summary["status"], str(folder))
-        await call.report(float(len(look.found.branches)), f"{len(look.found.branches)} branches")
+        await call.report(
+            float(len(look.found.branches)), counted(len(look.found.branches), "branch", "branches")
+        )
         await asyncio.sleep(_LOOK_S)
 
 

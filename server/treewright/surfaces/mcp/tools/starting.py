@@ -8,6 +8,7 @@ from treewright.app.guided import Standing
 from treewright.app.performers import CALLER, GUIDED, SAMPLING, STATIC
 from treewright.app.request import ExplorationRequest, Notice, ResumeRequest
 from treewright.app.runs import RunView
+from treewright.counted import counted
 from treewright.store.locks import run_holder
 from treewright.surfaces.mcp.calls import Call
 from treewright.surfaces.mcp.directive import Correction, Reply, done
@@ -166,7 +167,7 @@ async def _audited(call: Call, driven: Driven) -> Reply:
     assert outcome is not None
     app = await call.office.app()
     findings = await call.thread(_findings, app, str(outcome.folder))
-    told = f"{outcome.status.value}: {len(findings)} findings."
+    told = f"{outcome.status.value}: {counted(len(findings), 'finding')}."
     if len(findings) > _FINDINGS_TOLD:
         told += f" The first {_FINDINGS_TOLD} are here; tree_children has all."
     return done(
@@ -223,7 +224,7 @@ async def tree_resume(call: Call) -> Reply:
         driven = (await call.office.running()).drive(growing)
         run, status = driven.run, "GROWING"
         told, next_tool = f"Resumed; {performer} thinks. Ask with tree_status how far it is.", "tree_status"
-    told += f" {picked.kept} nodes kept, {picked.redone} tasks asked again, {picked.to_do} nodes to expand."
+    told += f" Of the run: {picked.text()}."
     facts = {"kept": picked.kept, "redone": picked.redone, "to_do": picked.to_do}
     return done(told, next_tool, run=run, status=status, performer=performer, **facts)
 

@@ -7,6 +7,7 @@ from typing import Any
 from treewright.app.guided import Due, Standing, Taken
 from treewright.app.guiding import Guide
 from treewright.app.performers import SAMPLING
+from treewright.counted import counted
 from treewright.explore.tasks import Brief
 from treewright.performers.guided import Fault, parse_answer, task_card
 from treewright.performers.model.material import Material, read_material
@@ -146,7 +147,7 @@ def _reply(taken: Taken, task: str) -> Reply:
             f"- {fault}" for fault in faults
         )
     return done(
-        f"{told} {standing.ready} tasks are ready. Call tree_next.",
+        f"{told} {counted(standing.ready, 'task')} {'is' if standing.ready == 1 else 'are'} ready. Call tree_next.",
         "tree_next",
         accepted=True,
         faults=faults,

@@ -5,11 +5,20 @@ from collections.abc import Iterator
 
 from treewright.performers.static.facts import FileFacts, Place
 from treewright.performers.static.finding import Edit, Finding
-from treewright.performers.static.python.fixes import blocks, bounds, calls, rights, statements, values, wraps
+from treewright.performers.static.python.fixes import (
+    blocks,
+    bounds,
+    calls,
+    rights,
+    statements,
+    switches,
+    values,
+    wraps,
+)
 from treewright.performers.static.python.fixes.change import RECIPES, Change, RawEdit, apply, import_edits
 from treewright.performers.static.python.source import DRIVERS, FUNCTIONS, Fault, Source, parse
 
-_LOADED = (bounds, calls, statements, wraps, values, blocks, rights)
+_LOADED = (bounds, calls, statements, wraps, values, blocks, rights, switches)
 
 
 class Mender:

@@ -43,7 +43,7 @@ def told(run: Any, name: str, node: ast.Call, arguments: Arguments) -> None:
     if _separate(run, spoken.rpartition(".")[2], node, arguments):
         return
     for part, value in arguments.all():
-        if not value.composed or not value.prefix or _TELLS.search(name):
+        if not value.composed or value.is_fixed or not value.prefix or _TELLS.search(name):
             continue
         bare = spoken.rpartition(".")[2]
         if _STATEMENT.match(value.prefix) and _RUNS_SQL.search(spoken):

@@ -39,8 +39,10 @@ def _settings() -> dict[str, tuple[Setting, ...]]:
     for row in table("python", "settings")["setting"]:
         bad = tuple(row.get("bad", ()))
         good = tuple(not value for value in bad if isinstance(value, bool)) or tuple(row.get("good", ()))
-        patterns = [re.compile(row[key]) if key in row else None for key in ("text", "safe_text", "unless")]
-        one = Setting(row["rule"], bad, good, *patterns, row.get("entry", False))
+        text, safe, unless = (
+            re.compile(row[key]) if key in row else None for key in ("text", "safe_text", "unless")
+        )
+        one = Setting(row["rule"], bad, good, text, safe, unless, bool(row.get("entry")))
         for name in row["names"].split():
             found[name] = (*found.get(name, ()), one)
     return found

@@ -2,12 +2,13 @@
 
 import argparse
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 import click
 
 from tools.reference.markdown import code, page, table
+from tools.reference.words import Words
 from treewright.data.codes import ExitClass
 from treewright.surfaces.cli.main import SECTIONS, cli
 from treewright.surfaces.lsp.launch import parser as lsp_parser
@@ -38,39 +39,43 @@ _GROWING = ("audit", "brainstorm", "attack", "design", "tree", "chain")
 _SHARED = "Options that every command which grows a tree takes"
 
 
-def commands_page() -> str:
+def commands_page(words: Words) -> str:
     """Return the page."""
     context = click.Context(cli, info_name="treewright")
-    parts = [_INTRODUCTION]
+    parts = [words(_INTRODUCTION)]
     for title, names in SECTIONS.items():
-        parts.append(f"## {title}")
+        parts.append(f"## {words(title)}")
         for name in names:
             command = cli.get_command(context, name)
             assert command is not None
-            parts += _command(command, name, context)
-    parts += [f"## {_SHARED}", table(("option", "meaning"), [_option(each, context) for each in _shared()])]
-    exits = table(("exit", "meaning"), [(str(int(each)), text) for each, text in _EXITS.items()])
-    return page("Commands", *parts, "## Exit codes", exits)
+            parts += _command(command, name, context, words)
+    parts += [f"## {words(_SHARED)}", _options(_shared(), context, words)]
+    told = [(str(int(each)), words(text)) for each, text in _EXITS.items()]
+    exits = table((words("exit"), words("meaning")), told)
+    return page("Commands", "commands.md", words, *parts, f"## {words('Exit codes')}", exits)
 
 
-def _command(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+def _command(command: click.Command, name: str, parent: click.Context, words: Words) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=parent)
     yield f"### {context.command_path}"
     if name in _PARSERS:
-        yield from _parsed(_PARSERS[name]())
+        yield from _parsed(_PARSERS[name](), words)
         return
     yield f"```text\n{' '.join(' '.join([context.command_path, *command.collect_usage_pieces(context)]).split())}\n```"
-    yield _prose(command.help or "")
+    yield _prose(command.help or "", words)
     shared = {each.name for each in _shared()} if name in _GROWING else set()
     own = [each for each in command.params if isinstance(each, click.Option) and each.name not in shared]
-    yield table(("option", "meaning"), [_option(each, context) for each in own])
+    yield _options(own, context, words)
     if shared:
-        yield f"And the [options that every command which grows a tree takes](#{_SHARED.lower().replace(' ', '-')})."
+        anchor = words(_SHARED).lower().replace(" ", "-")
+        yield words("And the [options that every command which grows a tree takes](#SHARED).").replace(
+            "SHARED", anchor
+        )
     if isinstance(command, click.Group):
         for inner in command.list_commands(context):
             found = command.get_command(context, inner)
             assert found is not None
-            yield from _command(found, inner, context)
+            yield from _command(found, inner, context, words)
 
 
 @cache
@@ -84,31 +89,35 @@ def _shared() -> tuple[click.Option, ...]:
     )
 
 
-def _prose(text: str) -> str:
+def _prose(text: str, words: Words) -> str:
     """Return a command's help with its marks for the terminal (do not wrap) as preformatted text."""
     parts = [part.strip("\n") for part in inspect.cleandoc(text).split("\n\n")]
     return "\n\n".join(
-        f"```sh\n{part[2:].strip(chr(10))}\n```" if part.startswith("\b") else part for part in parts
+        f"```sh\n{part[2:].strip(chr(10))}\n```" if part.startswith("\b") else words(part) for part in parts
     )
 
 
-def _option(option: click.Option, context: click.Context) -> tuple[str, str]:
+def _options(options: Iterable[click.Option], context: click.Context, words: Words) -> str:
+    return table((words("option"), words("meaning")), [_option(each, context, words) for each in options])
+
+
+def _option(option: click.Option, context: click.Context, words: Words) -> tuple[str, str]:
     names = ", ".join(code(each) for each in [*option.opts, *option.secondary_opts])
     bounded = isinstance(option.type, (click.IntRange, click.FloatRange)) and not option.metavar
     shown = "N" if bounded else option.make_metavar(context)
     value = "" if option.is_flag or option.count else f" {shown}"
-    about = (option.help or "").strip()
+    about = words((option.help or "").strip())
     if option.required:
-        about = f"{about} Required.".strip()
+        about = f"{about} {words('Required.')}".strip()
     elif option.show_default and not isinstance(option.default, bool):
-        about = f"{about} Default: `{option.default}`.".strip()
+        about = f"{about} {words('Default:')} `{option.default}`{words('.')}".strip()
     return (f"{names}{f' {code(value.strip())}' if value else ''}", about)
 
 
-def _parsed(parser: argparse.ArgumentParser) -> Iterator[str]:
+def _parsed(parser: argparse.ArgumentParser, words: Words) -> Iterator[str]:
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
     yield f"```text\n{usage}\n```"
-    yield parser.description or ""
+    yield words(parser.description or "")
     rows = []
     for action in parser._actions:
         if "--help" in action.option_strings:
@@ -117,7 +126,7 @@ def _parsed(parser: argparse.ArgumentParser) -> Iterator[str]:
         rows.append(
             (
                 f"{names} {code(action.metavar)}" if isinstance(action.metavar, str) else names,
-                action.help or "",
+                words(action.help or ""),
             )
         )
-    yield table(("option", "meaning"), rows)
+    yield table((words("option"), words("meaning")), rows)

@@ -4,6 +4,7 @@ import tomllib
 from itertools import groupby
 
 from tools.reference.markdown import code, page, table
+from tools.reference.words import Words
 from treewright.data import data_path
 from treewright.data.codes import code_meanings
 
@@ -14,12 +15,16 @@ server name the code itself. What a model or a kernel did (cut off, refused, tim
 an error, unless nothing could go on.
 """
 
+_HEADS = ("code", "exit", "meaning", "what to do")
 
-def errors_page() -> str:
+
+def errors_page(words: Words) -> str:
     """Return the page."""
     titles = tomllib.loads(data_path("areas.toml").read_text(encoding="utf-8"))
-    parts = [_INTRODUCTION]
+    parts = [words(_INTRODUCTION)]
     for area, meanings in groupby(code_meanings().values(), key=lambda each: each.area):
-        rows = [(code(each.code), str(int(each.exit)), each.summary, each.act) for each in meanings]
-        parts += [f"## {titles[area]}", table(("code", "exit", "meaning", "what to do"), rows)]
-    return page("Errors", *parts)
+        rows = [
+            (code(each.code), str(int(each.exit)), words(each.summary), words(each.act)) for each in meanings
+        ]
+        parts += [f"## {words(titles[area])}", table([words(head) for head in _HEADS], rows)]
+    return page("Errors", "errors.md", words, *parts)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+from tools.reference.words import Words
+
 MADE = "<!-- Made from the code by `make docs`; change the code instead. -->"
 
 
@@ -23,6 +25,13 @@ def code(text: str) -> str:
     return f"`{text}`" if text else ""
 
 
-def page(title: str, *parts: str) -> str:
-    """Return a page of its parts, empty ones left out."""
-    return "\n\n".join([f"# {title}", MADE, *(part.strip("\n") for part in parts if part.strip())]) + "\n"
+def page(title: str, name: str, words: Words, *parts: str) -> str:
+    """Return a page of its parts, empty ones left out.
+
+    Args:
+        title: in English. name: the English page's file, for the line that leads to the same page in another language.
+    """
+    other = f"{name.removesuffix('.md')}.zh.md"
+    banner = f"English · [中文]({other})" if words.language == "en" else f"[English]({name}) · 中文"
+    kept = [part.strip("\n") for part in parts if part.strip()]
+    return "\n\n".join([f"# {words(title)}", banner, MADE, *kept]) + "\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.reference.markdown import code, page, table
+from tools.reference.words import Words
 from treewright.data import data_path
 from treewright.store.settings import ProviderSection, Settings, trust_rules
 
@@ -32,6 +33,7 @@ _ENVIRONMENT = (
     ("_TREEWRIGHT_COMPLETE", "Set by shell completion, see `treewright completion`."),
     ("the name in `api_key_env`", "The key of that provider."),
 )
+_HEADS = ("key", "packaged", "meaning", "a project may")
 _INTRODUCTION = """\
 Settings come in layers, later ones win: what is packaged, your `config.toml` in the Treewright folder (`TREEWRIGHT_HOME`, else
 `~/treewright`), the project's `.treewright.toml` in its top folder, the options of a command. A project may be a stranger's, so
@@ -44,24 +46,26 @@ set none of it. [Models](../models.md) has examples.
 """
 
 
-def settings_page() -> str:
+def settings_page(words: Words) -> str:
     """Return the page."""
     return page(
         "Settings",
-        _INTRODUCTION,
-        "## Configuration files",
-        *_sections(),
+        "settings.md",
+        words,
+        words(_INTRODUCTION),
+        f"## {words('Configuration files')}",
+        *_sections(words),
         "### [providers.NAME]",
-        _PROVIDERS,
-        _providers(),
-        "## Environment",
+        words(_PROVIDERS),
+        _providers(words),
+        f"## {words('Environment')}",
         table(
-            ("variable", "meaning"),
-            [(name if " " in name else code(name), text) for name, text in _ENVIRONMENT],
+            (words("variable"), words("meaning")),
+            [(words(name) if " " in name else code(name), words(text)) for name, text in _ENVIRONMENT],
         ),
         "## Visual Studio Code",
-        "Set in the editor's settings; [Visual Studio Code](../vscode.md) tells more.",
-        _editor(),
+        words("Set in the editor's settings; [Visual Studio Code](../vscode.md) tells more."),
+        _editor(words),
     )
 
 
@@ -78,7 +82,7 @@ def comments() -> dict[str, str]:
     return found
 
 
-def _sections() -> list[str]:
+def _sections(words: Words) -> list[str]:
     packaged = tomllib.loads(data_path("config", "defaults.toml").read_text(encoding="utf-8"))
     said, rules = comments(), trust_rules()
     parts = []
@@ -89,14 +93,14 @@ def _sections() -> list[str]:
         rows = [
             (
                 code(key),
-                _value(packaged[section][key]),
-                said.get(f"{section}.{key}", ""),
-                _TRUST[rules[f"{section}.{key}"]],
+                words(_value(packaged[section][key])),
+                words(said.get(f"{section}.{key}", "")),
+                words(_TRUST[rules[f"{section}.{key}"]]),
             )
             for key in field.annotation.model_fields
         ]
         about = (field.annotation.__doc__ or "").strip().splitlines()[0]
-        parts += [f"### [{section}]", about, table(("key", "packaged", "meaning", "a project may"), rows)]
+        parts += [f"### [{section}]", words(about), table([words(head) for head in _HEADS], rows)]
     return parts
 
 
@@ -108,13 +112,13 @@ def _value(value: Any) -> str:
     return code(json.dumps(value, ensure_ascii=False))
 
 
-def _providers() -> str:
+def _providers(words: Words) -> str:
     about = dict(_ATTRIBUTE.findall(inspect.cleandoc(ProviderSection.__doc__ or "")))
     rows = []
     for key, field in ProviderSection.model_fields.items():
         default = "required" if field.is_required() else _plain(field.get_default(call_default_factory=True))
-        rows.append((code(key), default, about[key]))
-    return table(("key", "default", "meaning"), rows)
+        rows.append((code(key), words(default), words(about[key])))
+    return table((words("key"), words("default"), words("meaning")), rows)
 
 
 def _plain(value: Any) -> str:
@@ -124,7 +128,7 @@ def _plain(value: Any) -> str:
     return _value(secret() if secret else value) if value != {} else ""
 
 
-def _editor() -> str:
+def _editor(words: Words) -> str:
     manifest = json.loads((_EXTENSION / "package.json").read_text(encoding="utf-8"))
     told = json.loads((_EXTENSION / "package.nls.json").read_text(encoding="utf-8"))
     rows = []
@@ -134,8 +138,8 @@ def _editor() -> str:
             (
                 code(name),
                 code(json.dumps(entry["default"])),
-                told.get(about.strip("%"), about),
+                words(told.get(about.strip("%"), about)),
                 entry["scope"],
             )
         )
-    return table(("setting", "default", "meaning", "scope"), rows)
+    return table([words(head) for head in ("setting", "default", "meaning", "scope")], rows)

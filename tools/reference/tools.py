@@ -3,6 +3,7 @@
 import inspect
 
 from tools.reference.markdown import code, page, table
+from tools.reference.words import Words
 from treewright.surfaces.lsp.features import COMMANDS
 from treewright.surfaces.lsp.messages.message import Message
 from treewright.surfaces.lsp.messages.methods import CLIENT_REQUESTS, NOTIFICATIONS, REQUESTS
@@ -23,60 +24,70 @@ _LSP = """\
 _SETTINGS = "Given as `initializationOptions`, or under `treewright` in a change of configuration."
 
 
-def tools_page() -> str:
+def tools_page(words: Words) -> str:
     """Return the page."""
     cards = list(all_cards().values())
-    parts = [_MCP.format(default=", ".join(code(group) for group in DEFAULT_GROUPS))]
+    parts = [words(_MCP).format(default=", ".join(code(group) for group in DEFAULT_GROUPS))]
     for group in GROUPS:
-        parts.append(f"### Group {group}")
+        parts.append(f"### {words('Group')} {group}")
         for card in (each for each in cards if each.group == group):
-            parts += _tool(card)
+            parts += _tool(card, words)
     templates = [
-        (code(each.uri_template), each.description or each.title or each.name) for each in list_templates()
+        (code(each.uri_template), words(each.description or each.title or each.name))
+        for each in list_templates()
     ]
-    resources = [(code("treewright://runs"), "The known runs."), *templates]
+    resources = [(code("treewright://runs"), words("The known runs.")), *templates]
     return page(
         "Tools",
-        "## Over MCP",
+        "tools.md",
+        words,
+        f"## {words('Over MCP')}",
         *parts,
-        "### Resources",
-        table(("address", "what it is"), resources),
-        "### Prompts",
-        "One for each preset and one for each critique lens, by their names.",
-        "## Over the Language Server Protocol",
-        _LSP,
-        "### Requests to the server",
+        f"### {words('Resources')}",
+        table((words("address"), words("what it is")), resources),
+        f"### {words('Prompts')}",
+        words("One for each preset and one for each critique lens, by their names."),
+        f"## {words('Over the Language Server Protocol')}",
+        words(_LSP),
+        f"### {words('Requests to the server')}",
         table(
-            ("method", "what it does"),
-            [(code(name), _about(asked, answer)) for name, (asked, answer) in REQUESTS.items()],
+            (words("method"), words("what it does")),
+            [(code(name), words(_about(asked, answer))) for name, (asked, answer) in REQUESTS.items()],
         ),
-        "### Notifications and requests to the editor",
+        f"### {words('Notifications and requests to the editor')}",
         table(
-            ("method", "what it tells or asks"),
-            [(code(name), _about(message)) for name, message in NOTIFICATIONS.items()]
-            + [(code(name), _about(asked, answer)) for name, (asked, answer) in CLIENT_REQUESTS.items()],
+            (words("method"), words("what it tells or asks")),
+            [(code(name), words(_about(message))) for name, message in NOTIFICATIONS.items()]
+            + [
+                (code(name), words(_about(asked, answer)))
+                for name, (asked, answer) in CLIENT_REQUESTS.items()
+            ],
         ),
-        "### Commands for editors without an extension",
+        f"### {words('Commands for editors without an extension')}",
         "\n".join(f"- {code(name)}" for name in COMMANDS),
-        "### Settings of a client",
-        _SETTINGS,
-        _settings(),
+        f"### {words('Settings of a client')}",
+        words(_SETTINGS),
+        _settings(words),
     )
 
 
-def _tool(card: Card) -> list[str]:
-    notes = [_EFFECTS[card.effect]]
-    notes += ["may reach beyond this machine"] if card.open_world else []
-    notes += ["answers a handle when it takes long"] if card.long else []
-    notes += ["in the group `all` only"] if card.extra else []
+def _tool(card: Card, words: Words) -> list[str]:
+    notes = [words(_EFFECTS[card.effect])]
+    notes += [words("may reach beyond this machine")] if card.open_world else []
+    notes += [words("answers a handle when it takes long")] if card.long else []
+    notes += [words("in the group `all` only")] if card.extra else []
     rows = [
-        (code(each.name) + (", required" if each.required else ""), each.about, code(str(each.example)))
+        (
+            code(each.name) + (words(", required") if each.required else ""),
+            words(each.about),
+            code(str(each.example)),
+        )
         for each in card.parameters
     ]
     return [
         f"#### {card.name}",
-        f"{' '.join(card.description.split())} ({'; '.join(notes)}.)",
-        table(("parameter", "meaning", "example"), rows),
+        f"{' '.join(words(card.description).split())} ({words('; ').join(notes)}{words('.)')}",
+        table([words(head) for head in ("parameter", "meaning", "example")], rows),
     ]
 
 
@@ -90,15 +101,15 @@ def _about(*messages: type[Message]) -> str:
     return " ".join(inspect.cleandoc(messages[0].__doc__ or "").partition("\n\n")[0].split())
 
 
-def _settings() -> str:
+def _settings(words: Words) -> str:
     lines = inspect.cleandoc(EditorSettings.__doc__ or "").partition("Attributes:\n")[2].splitlines()
     told = dict(line.strip().split(": ", 1) for line in lines)
     rows = [
         (
             code(field.alias or name),
             code(str(field.default).lower() if isinstance(field.default, bool) else str(field.default)),
-            told[name],
+            words(told[name]),
         )
         for name, field in EditorSettings.model_fields.items()
     ]
-    return table(("key", "default", "meaning"), rows)
+    return table([words(head) for head in ("key", "default", "meaning")], rows)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.performers.briefs import brief
 from tests.unit.performers.growing_runs import project
+from treewright.explore.rules.lexicon import KINDS, find
 from treewright.explore.tasks import TaskKind
 from treewright.performers.model import compose, shapes, small
 from treewright.performers.model.evidence import Document, Excerpt, Span
@@ -127,6 +128,9 @@ def test_every_form_can_be_filled_in(preset: str) -> None:
         pattern = style.text(shapes.ITEM_MOST, [form])["pattern"]
         assert re.search(pattern, form.replace(shapes.GAP, "the words of the model")), form
         assert not re.search(pattern, "something else altogether that it would rather say"), form
+        assert not [hit for kind in KINDS for hit in find(kind, form, "en")], (
+            "it is not sent back for our own words"
+        )
     assert any(
         ", as in `" in compose.derive_task(own, style, [name], {}, cites=False)
         for name in own.preset.node_schema

@@ -205,7 +205,7 @@ def propose_schema(brief: Brief, style: Style, excerpt: Excerpt, forms: Sequence
     if need and need.listed and not brief.task.replaces:
         shape[need.listed_as] = {
             "type": "array",
-            "items": style.text(LISTED_MOST),
+            "items": style.text(int(small_text("listed_most", need.listed_as) or LISTED_MOST)),
             "minItems": need.listed,
             "maxItems": need.listed,
         }

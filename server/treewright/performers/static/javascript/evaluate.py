@@ -19,6 +19,10 @@ from treewright.performers.static.javascript.operators import FIXED, GLOBALS, Op
 from treewright.performers.static.python.value import UNKNOWN, Value, constant, merge_flows, named
 
 
+_HANDED_IN = frozenset({"req", "request"})
+"""Names that nothing in the file binds: a piece of a handler, whose request it is."""
+
+
 class Evaluate(Operators):
     """Evaluates expressions of one function in the current `env`."""
 
@@ -66,6 +70,8 @@ class Evaluate(Operators):
             return found
         if name in GLOBALS:
             return named("window")
+        if name in _HANDED_IN and name not in self.unit.local_names and not self.unit.browser:
+            return named("~req")
         return self.origin(name, node) or named(self.unit.local_names.get(name, name))
 
     def _this(self, node: Node) -> Value:

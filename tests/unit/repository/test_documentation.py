@@ -101,6 +101,16 @@ def test_each_page_is_translated_or_says_why_not() -> None:
             assert entry["zh"] == name.removesuffix(".md") + ".zh.md"
 
 
+def test_every_page_has_its_twin() -> None:
+    """Two lists of what was measured and of rules, made by programs and growing with them, are English alone."""
+    alone = {
+        name
+        for name, entry in languages().items()
+        if "not_translated" in entry and (name.endswith(".md") or any((ROOT / name).glob("*.md")))
+    }
+    assert alone == {"docs/benchmarks.md", "docs/rules.md"}
+
+
 def test_each_translation_was_made_from_the_page_as_it_is() -> None:
     stale = []
     for name, entry in languages().items():

@@ -5,10 +5,12 @@ whatever stops the autopilot leaves a session that can be resumed by autopilot o
 """
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from treewright.data import data_path
+from treewright.deliberate.critique import form_for
 from treewright.deliberate.digest import compress
 from treewright.deliberate.guidance import Situation, situation_of
 from treewright.deliberate.ports import Endpoint, ModelTask, TaskPlan
@@ -115,9 +117,7 @@ class AutopilotTools(SubagentTools):
         for number in range(MAX_TRIES):
             if number:
                 prompt = _prompts()["again"].format(prompt=task.prompt, fault=fault, shape=shape)
-                again = ModelTask(
-                    f"{task.id}:{number}", task.kind, prompt, task.temperature, task.scores_wanted
-                )
+                again = replace(task, id=f"{task.id}:{number}", prompt=prompt)
             text = self._ask(again)
             arguments: dict[str, object] = {parameter: text}
             if task.kind == "candidate":
@@ -173,13 +173,22 @@ class AutopilotTools(SubagentTools):
             )
         text = thought.latest_text
         if situation == "serial_submit":
-            lens = self._around.lenses.get(thought.critique_rounds[-1].lens)
-            directive = lens.directive if lens else f"Criticise the text: {thought.critique_rounds[-1].lens}."
-            return self._prompted(session, f"{step}:critique", "critique", directive=directive, text=text)
+            return self._critique_task(session, thought.critique_rounds[-1].lens, text, f"{step}:critique")
         if situation == "serial_refine":
             critique = thought.critique_rounds[-1].critique_text
             return self._prompted(session, f"{step}:refine", "refine", critique=critique, text=text)
         return self._score_task(session, text, f"{step}:score")
+
+    def _critique_task(self, session: Session, name: str, text: str, task_id: str) -> ModelTask:
+        lens = self._around.lenses.get(name)
+        form = form_for(lens.asks, text, session.question) if lens else None
+        if lens is None or form is None:
+            directive = lens.directive if lens else f"Criticise the text: {name}."
+            return self._prompted(session, task_id, "critique", directive=directive, text=text)
+        fields = {"directive": lens.guidance, "text": text, "asked": form.lines()}
+        return replace(
+            self._prompted(session, task_id, "critique_form", **fields), kind="critique", form=form
+        )
 
     def _prompted(self, session: Session, task_id: str, kind: str, **fields: str) -> ModelTask:
         prompt = _prompts()[kind].format(question=session.question, stage=session.current_stage, **fields)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 Clock = Callable[[], datetime]
 """Tells the time, with a zone."""
@@ -120,6 +120,35 @@ class MovedTo:
     """Empty, or one sentence: the copy stands, but the original could not be removed."""
 
 
+class Ask(Protocol):
+    """One short question of a lens."""
+
+    @property
+    def key(self) -> str:
+        """Its name, in snake case."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Its name as people read it."""
+        ...
+
+    @property
+    def told(self) -> str:
+        """What is asked, with its rule."""
+        ...
+
+    @property
+    def quote(self) -> bool:
+        """Whether the answer is a sentence of the text."""
+        ...
+
+    @property
+    def begins(self) -> str:
+        """The words that the answer begins with; empty for any."""
+        ...
+
+
 class Lens(Protocol):
     """A critique lens."""
 
@@ -135,7 +164,29 @@ class Lens(Protocol):
 
     @property
     def directive(self) -> str:
-        """The prompt: what to attack and what to produce."""
+        """The whole prompt: what to attack, and what to answer."""
+        ...
+
+    @property
+    def guidance(self) -> str:
+        """The prompt without what to answer."""
+        ...
+
+    @property
+    def asks(self) -> Sequence[Ask]:
+        """What to answer, in order; empty for a lens that leaves it to its guidance."""
+        ...
+
+
+class Form(Protocol):
+    """The shape of an answer, for a model that can be held to one."""
+
+    def schema(self) -> dict[str, Any]:
+        """Return its JSON schema, with bounds that only a grammar needs."""
+        ...
+
+    def text(self, answers: Mapping[str, Any]) -> str:
+        """Return an answer of that shape as text."""
         ...
 
 
@@ -165,6 +216,8 @@ class ModelTask:
     temperature: float
     scores_wanted: bool = False
     """Whether the answer is one JSON object of the seven dimensions."""
+    form: Form | None = None
+    """The shape of the answer, which is told as text; None for free text."""
 
 
 @dataclass(frozen=True, slots=True)

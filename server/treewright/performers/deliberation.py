@@ -10,11 +10,15 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from treewright.deliberate.ports import Endpoint, ModelTask, TaskAnswers, TaskPlan
+from treewright.deliberate.ports import Endpoint, Form, ModelTask, TaskAnswers, TaskPlan
 from treewright.deliberate.utility import DIMENSIONS
 from treewright.errors import ModelError, TreewrightError
+from treewright.models.parse import parse_answer
 from treewright.models.provider import Message, Outcome, Provider, Request
 from treewright.models.registry import ModelsSettings, Surroundings, build, with_version
+from treewright.models.repetition import complete_without_loops
+from treewright.performers.model.shapes import loosened
+from treewright.performers.model.small import trimmed
 
 
 class Completer(Protocol):
@@ -97,6 +101,9 @@ class EndpointDriver:
 ANSWER_TOKENS = 1024
 """Most tokens of one answer: drafts and candidates are asked to stay within 200 words, critiques within 150."""
 
+_SECOND_TRY_TEMPERATURE = 0.7
+"""A model that repeated itself at a low temperature does so again at it."""
+
 _SCORES_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {name: {"type": "number", "minimum": 0, "maximum": 1} for name in DIMENSIONS},
@@ -124,15 +131,20 @@ class ProviderCompleter:
         Raises:
             ModelError: `model_` and the outcome of the call, when it is anything but complete.
         """
+        provider = self._provider_for(endpoint)
+        schema = task.form.schema() if task.form else _SCORES_SCHEMA if task.scores_wanted else None
+        if schema is not None and task.form and provider.info.kind != "local":
+            schema = loosened(schema)
         request = Request(
             messages=(Message.of("user", task.prompt),),
-            schema=_SCORES_SCHEMA if task.scores_wanted else None,
-            schema_name="scores",
+            schema=schema,
+            schema_name="critique" if task.form else "scores",
             max_tokens=ANSWER_TOKENS,
             temperature=task.temperature,
             seed=seed_of(task.id),
         )
-        return await _complete(self._provider_for(endpoint), request, endpoint)
+        text = await _complete(provider, request, endpoint)
+        return _formed(text, task.form) if task.form else text
 
 
 class ProviderChat:
@@ -166,10 +178,25 @@ def seed_of(task_id: str) -> int:
     return int.from_bytes(hashlib.sha256(task_id.encode("utf-8")).digest()[:4], "big") >> 1
 
 
+def _formed(text: str, form: Form) -> str:
+    """Return an answer of a form as text; one in prose, from an endpoint that cannot be held to a form, as it is."""
+    schema = form.schema()
+    try:
+        value = parse_answer(text, loosened(schema)).value
+    except ValueError:
+        return text
+    return (form.text(trimmed(value, schema)) if isinstance(value, dict) else "") or text
+
+
 async def _complete(provider: Provider, request: Request, endpoint: Endpoint | None) -> str:
+    """Ask, and once more at another temperature and seed when the answer ran on or is empty."""
     try:
         async with asyncio.timeout(endpoint.timeout if endpoint else None):
-            completion = await provider.complete(request)
+            completion, _ = await complete_without_loops(provider, request, None, None)
+            if completion.outcome in (Outcome.CUT_OFF, Outcome.EMPTY):
+                warmer = max(request.temperature or 0.0, _SECOND_TRY_TEMPERATURE)
+                again = replace(request, temperature=warmer, seed=(request.seed or 0) + 1)
+                completion, _ = await complete_without_loops(provider, again, None, None)
     except TimeoutError as error:
         raise ModelError("model_timed_out", "The model did not answer within the configured time.") from error
     if completion.outcome is not Outcome.COMPLETE:

@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path, PurePath
 
 from treewright.data import shipped_path
@@ -11,7 +11,7 @@ from treewright.presets.body import headings
 from treewright.presets.fault import Fault, Mark, errors_only, fault_at, in_reading_order
 from treewright.presets.frontmatter import Document, read_document
 from treewright.presets.schema import Text
-from treewright.presets.shape import MapShape, Shaped, TextShape, shaped
+from treewright.presets.shape import FlagShape, ListShape, MapShape, Shaped, TextShape, shaped
 from treewright.presets.source import read_source
 from treewright.tree.citation import Frozen
 
@@ -33,7 +33,41 @@ LONGEST = 4000
 """characters; a lens is one part of a prompt that must fit a small context"""
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*\Z")
-LENS_SHAPE = MapShape(required={"name": TextShape(), "attacks": TextShape(), "produces": TextShape()})
+_ASK_SHAPE = MapShape(
+    required={"key": TextShape(), "ask": TextShape()}, optional={"quote": FlagShape(), "begins": TextShape()}
+)
+LENS_SHAPE = MapShape(
+    required={"name": TextShape(), "attacks": TextShape(), "produces": TextShape()},
+    optional={"asks": ListShape(_ASK_SHAPE)},
+)
+
+
+class Ask(Frozen):
+    """One short question of a lens.
+
+    Attributes:
+        key: identifier in snake case, unique in its lens.
+        ask: what is asked.
+        quote: whether the answer is a sentence of the text, word for word.
+        begins: the words that the answer begins with; empty for any.
+    """
+
+    key: Text
+    ask: Text
+    quote: bool = False
+    begins: str = ""
+
+    @property
+    def label(self) -> str:
+        """The key as people read it: `fails_when` is `Fails when`."""
+        return self.key.replace("_", " ").capitalize()
+
+    @property
+    def told(self) -> str:
+        """What is asked, with its rule."""
+        if self.quote:
+            return f"{self.ask} (copied word for word)"
+        return f'{self.ask} (begin with "{self.begins}")' if self.begins else self.ask
 
 
 class Lens(Frozen):
@@ -44,7 +78,8 @@ class Lens(Frozen):
         title: the first heading of its body.
         attacks: what it looks for, in one line.
         produces: what an answer holds, in one line.
-        directive: the prompt, Markdown without the title.
+        guidance: the prompt, Markdown without the title.
+        asks: what to answer, in order; empty for a lens whose guidance says it.
         path: where it was read from.
         shipped: False for one of the user's.
     """
@@ -53,9 +88,18 @@ class Lens(Frozen):
     title: Text
     attacks: Text
     produces: Text
-    directive: Text
+    guidance: Text
+    asks: tuple[Ask, ...] = ()
     path: str
     shipped: bool = True
+
+    @property
+    def directive(self) -> str:
+        """The whole prompt: the guidance, and the lines to answer with."""
+        if not self.asks:
+            return self.guidance
+        lines = [f"- {one.label}: {one.told}" for one in self.asks]
+        return "\n".join((self.guidance, "", "Answer in this form, one or two sentences a line:", "", *lines))
 
 
 class LensLibrary(Frozen):
@@ -145,11 +189,11 @@ def parse_lens(text: str, path: str) -> tuple[Lens | None, list[Fault]]:
         faults += _name_differs_from_file(front, path)
         faults += _title_is_missing(document, title)
         faults += _directive_is_off(document, directive)
+        faults += _asks_are_off(front)
     faults = in_reading_order(faults)
     if errors_only(faults):
         return None, faults
-    data: Mapping[str, str] = front.data
-    return Lens(**data, title=title, directive=directive, path=path), faults
+    return Lens(**front.data, title=title, guidance=directive, path=path), faults
 
 
 def _title_and_directive(document: Document) -> tuple[str, str]:
@@ -170,6 +214,22 @@ def _name_differs_from_file(front: Shaped, path: str) -> Iterator[Fault]:
     elif name is not None and not _NAME.match(name):
         message = f"name {name} must be lower case ASCII words joined by underscores"
         yield fault_at(path, front.mark("name"), "E401", message)
+
+
+def _asks_are_off(front: Shaped) -> Iterator[Fault]:
+    """E404: what a lens asks has names of its own, and an answer is a quotation or has an opening, not both."""
+    seen: set[str] = set()
+    for place, one in enumerate(front.data.get("asks", ())):
+        key = one.get("key", "")
+        mark = front.mark("asks", place, "key")
+        if key and (not _NAME.match(key) or key in seen):
+            message = f"key {key} must be lower case ASCII words joined by underscores, once in a lens"
+            yield fault_at(front.path, mark, "E404", message)
+        elif one.get("quote") and one.get("begins"):
+            yield fault_at(
+                front.path, mark, "E404", f"{key} is a quotation and cannot begin with other words"
+            )
+        seen.add(key)
 
 
 def _title_is_missing(document: Document, title: str) -> Iterator[Fault]:

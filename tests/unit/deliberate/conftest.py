@@ -28,6 +28,12 @@ class OneLineLens:
     name: str
     attacks: str
     directive: str
+    asks: tuple[Any, ...] = ()
+
+    @property
+    def guidance(self) -> str:
+        """The directive: it asks nothing beside."""
+        return self.directive
 
 
 LENSES = {

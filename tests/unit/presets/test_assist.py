@@ -65,7 +65,7 @@ def test_an_empty_front_matter_is_offered_every_key_with_a_line_about_it() -> No
 
 
 def test_other_kinds_are_offered_their_own_keys_and_sections() -> None:
-    assert at("---\n‸\n---\n", "lens") == ["name", "attacks", "produces"]
+    assert at("---\n‸\n---\n", "lens") == ["name", "attacks", "produces", "asks"]
     assert at("---\nfield: x\n‸\n---\n", "profile") == ["description", "keywords", "weights"]
     assert at("---\nfield: x\n---\n## E‸", "profile") == ["## Evidence bar"]
     assert at("---\nframing: ‸\n---\n", "framing") == list("ABCDEFGHIJKLX")

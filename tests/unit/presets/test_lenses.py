@@ -18,15 +18,24 @@ def add(root: Path, name: str, text: str = SAMPLE) -> None:
 
 
 @pytest.mark.requirement("presets:lenses:eight-shipped")
-def test_the_eight_are_shipped_each_with_steps_a_form_and_an_end() -> None:
+def test_the_eight_are_shipped_each_short_with_a_few_questions_to_answer() -> None:
     library = load_lenses()
     assert library.names() == SHIPPED_ORDER
     assert library.faults == ()
     for lens in library.lenses.values():
         assert lens.shipped and lens.title and lens.attacks and lens.produces
-        assert lens.directive.count("\n1. ") == 1 and "\n6. " in lens.directive, "six numbered steps"
-        assert "Answer in this form" in lens.directive and "End with one line" in lens.directive
-        assert len(lens.directive) < 2000, "fits a small context beside the thought"
+        assert 3 <= len(lens.asks) <= 4
+        assert len({one.key for one in lens.asks}) == len(lens.asks)
+        assert all(one.told in lens.directive and one.label in lens.directive for one in lens.asks)
+        assert lens.directive.startswith(lens.guidance)
+        assert len(lens.directive) < 1000, "small beside the thought in a small context"
+        assert "..." not in lens.directive, "nothing to fill in that a small model copies instead"
+
+
+def test_a_lens_of_a_user_s_may_leave_the_form_to_its_text(tmp_path: Path) -> None:
+    add(tmp_path, "devil")
+    found = load_lenses(tmp_path).get("devil")
+    assert found.asks == () and found.directive == found.guidance
 
 
 @pytest.mark.requirement("presets:lenses:user-adds-overrides")

@@ -70,7 +70,11 @@ class Reporter:
         """Whether some of the text is a field that nothing here sets, or a parameter that nobody here fills."""
         return any(
             (flow.label.kind == "field" and not self.linker.is_written(flow.label.key))
-            or (flow.label.kind == "param" and not self.linker.is_called(function.name) and not flow.marks)
+            or (
+                flow.label.kind == "param"
+                and not self.linker.is_called(function.name)
+                and not any(mark.kinds for mark in flow.marks)
+            )
             for flow in hit.flows
         )
 

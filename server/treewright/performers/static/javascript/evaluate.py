@@ -18,7 +18,6 @@ from treewright.performers.static.javascript.node import (
 from treewright.performers.static.javascript.operators import FIXED, GLOBALS, Operators
 from treewright.performers.static.python.value import UNKNOWN, Value, constant, merge_flows, named
 
-
 _HANDED_IN = frozenset({"req", "request"})
 """Names that nothing in the file binds: a piece of a handler, whose request it is."""
 

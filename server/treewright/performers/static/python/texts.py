@@ -17,6 +17,7 @@ _RUNS_SQL = re.compile(
     r"(?i)(?:^|[._])(?:db|dao|sql|cur|cursor|conn|connection|database|engine)\d*(?:$|[._(])|(?:^|[._])_?(?:sql|query|quer|exec|fetch|raw|prepare"
     r"|do_?query|run_?query|run_?sql|run_?command|(?:select|insert|update|delete)(?=$|[._A-Z]))|(?:sql|query|DB)$"
 )
+_COMMAND_NAME = re.compile(r"(?i)(^|[._])(cmd|command)(_?line|_?str)?$")
 _COMMAND = re.compile(r"\s*[\w./~-]+\s")
 _RUNS_COMMAND = re.compile(
     r"(?i)(?:^|\.)_*(?:(?:run|exec|execute|send|call|do|issue|invoke)_?(?:as_?root_?)?(?:ssh|shell|cli|cmd|command|bash|system)(?:_?\w+)?"
@@ -43,12 +44,17 @@ def told(run: Any, name: str, node: ast.Call, arguments: Arguments) -> None:
     if _separate(run, spoken.rpartition(".")[2], node, arguments):
         return
     for part, value in arguments.all():
-        if not value.composed or value.is_fixed or not value.prefix or _TELLS.search(name):
+        if not value.composed or value.is_fixed or _TELLS.search(name):
             continue
         bare = spoken.rpartition(".")[2]
-        if _STATEMENT.match(value.prefix) and _RUNS_SQL.search(spoken):
+        named_so = (
+            _RUNS.match(bare) is not None and _COMMAND_NAME.search(run.unit.source.segment(part)) is not None
+        )
+        if not value.prefix and not named_so:
+            continue
+        if value.prefix is not None and _STATEMENT.match(value.prefix) and _RUNS_SQL.search(spoken):
             rule = "sql-text-built-from-input"
-        elif _COMMAND.match(value.prefix) and _RUNS_COMMAND.search(bare):
+        elif named_so or (value.prefix and _COMMAND.match(value.prefix) and _RUNS_COMMAND.search(bare)):
             rule = "shell-command-from-input"
         else:
             continue

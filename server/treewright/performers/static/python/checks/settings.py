@@ -71,11 +71,23 @@ def _judge(unit: "Unit", node: ast.AST, name: str, value: ast.expr, owner: ast.e
             unit.report(row.rule, node, what=shown, safe=f"`{name}` is set the safe way")
 
 
+_OPEN_STORE = re.compile(
+    r"^(postgres(ql)?|mysql|mariadb|mssql|oracle|mongodb(\+srv)?|cockroachdb|redshift)(\+\w+)?://[\w.-]+:?@(?!localhost|127\.|/)"
+)
+"""The address of a database with a user and no password."""
+
+
 @check("debug-mode-on", ast.Assign)
 def settings(unit: "Unit", node: ast.Assign) -> None:
     """`DEBUG = True`, `app.config["WTF_CSRF_ENABLED"] = False`, `context.check_hostname = False`."""
     if unit.source.is_test:
         return
+    if (
+        isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and _OPEN_STORE.match(node.value.value)
+    ):
+        unit.report("login-without-password", node, what=unit.source.segment(node)[:80])
     target = node.targets[0]
     if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         _judge(unit, node, str(target.slice.value), node.value, target)

@@ -13,10 +13,10 @@ from treewright.app.listing import keep_listing
 from treewright.app.materials import Loaded, load_for, load_materials
 from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import Chosen, Hired, choose_performer, choose_verifier
+from treewright.app.picked_up import PickedUp, picked_up_of
 from treewright.app.request import ExplorationRequest, Listener, Notice, Progress, ResumeRequest
 from treewright.app.roots import ResolvedRoot, resolve_root
 from treewright.app.runs import find_run, not_begun
-from treewright.counted import counted
 from treewright.errors import RequestError, RunError
 from treewright.explore import language
 from treewright.explore.engine import Explorer
@@ -30,7 +30,6 @@ from treewright.store.durable import shown
 from treewright.store.paths import new_run_folder
 from treewright.store.run_folder import JOURNAL, RunReader, RunWriter
 from treewright.tree.event import NodeSeeded, RunStarted
-from treewright.tree.fold import Tree
 from treewright.tree.run import Caps, Status
 from treewright.workspace.decode import Unreadable, read_source
 
@@ -56,42 +55,6 @@ class Outcome:
     reason: str = ""
     outputs: list[str] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class PickedUp:
-    """What a resumed run goes on from.
-
-    Attributes:
-        kept: nodes that stand as they are.
-        redone: tasks that were cut off and are asked again.
-        to_do: nodes not yet expanded.
-        grounded: whether the root had been read.
-    """
-
-    kept: int
-    redone: int
-    to_do: int
-    grounded: bool
-
-    def text(self) -> str:
-        """Return it as a line for a person."""
-        if not self.grounded:
-            return "it had been reading its root, which begins anew"
-        kept = (
-            f"{counted(self.kept, 'node')} kept"
-            if self.kept
-            else "what it had read is kept, there was no node yet"
-        )
-        return f"{kept}, {counted(self.redone, 'task')} asked again, {counted(self.to_do, 'node')} to expand"
-
-
-def picked_up_of(tree: Tree) -> PickedUp:
-    """Return what a run goes on from."""
-    waiting = sum(len(ids) for ids in tree.waiting.values())
-    framings = sum(1 for p in tree.passes.values() for s in p.framings.values() if not s.step.final)
-    kept = max(0, len(tree.nodes) - 1 - waiting)
-    return PickedUp(kept, redone=waiting + framings, to_do=len(tree.frontier), grounded=tree.grounded_at >= 0)
 
 
 class Growing:
@@ -258,7 +221,12 @@ def start(
     writer = RunWriter.create(folder, context.surface)
     try:
         growing = Growing(
-            context, writer, loaded, chosen, configuration, _concurrency(request.concurrency, configuration)
+            context,
+            writer,
+            loaded,
+            chosen,
+            configuration,
+            _concurrency(request.concurrency, chosen, configuration),
         )
         started = _started(request, configuration, loaded, root, chosen, settled)
         writer.stage([*growing.explorer.begin(started), terms, *seeds])
@@ -344,8 +312,8 @@ def _caps(request: ExplorationRequest, configuration: Configuration) -> Caps:
     )
 
 
-def _concurrency(asked: int | None, configuration: Configuration) -> int:
-    return asked or configuration.settings.explore.concurrency
+def _concurrency(asked: int | None, chosen: Chosen, configuration: Configuration) -> int:
+    return asked or chosen.at_once or configuration.settings.explore.concurrency
 
 
 def _refuse_taken(out: Path | None) -> None:
@@ -383,7 +351,12 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
     writer = RunWriter.open(folder, context.surface)
     try:
         growing = Growing(
-            context, writer, loaded, chosen, configuration, _concurrency(request.concurrency, configuration)
+            context,
+            writer,
+            loaded,
+            chosen,
+            configuration,
+            _concurrency(request.concurrency, chosen, configuration),
         )
         options: dict[str, object] = {"language_source": settled.source}
         if request.min_novelty_ratio is not None:

@@ -15,12 +15,13 @@ from typing import Any
 from treewright.app import explorations
 from treewright.app.context import Context, timestamp
 from treewright.app.describe import entry_of
-from treewright.app.explorations import PickedUp, picked_up_of, raised_caps
+from treewright.app.explorations import raised_caps
 from treewright.app.guided import READY_LOOKED_AT, Due, Standing, Taken, faults_against, standing_of
 from treewright.app.listing import keep_listing
 from treewright.app.materials import Loaded, load_for
 from treewright.app.outputs import write_outputs, write_views
 from treewright.app.performers import GUIDED, Chosen, Hired, choose_verifier
+from treewright.app.picked_up import PickedUp, picked_up_of
 from treewright.app.request import ExplorationRequest, ResumeRequest
 from treewright.app.runs import find_run
 from treewright.errors import RunError, StoreError

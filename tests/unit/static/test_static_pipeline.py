@@ -237,14 +237,14 @@ def test_the_rules_page_is_fresh() -> None:
     )
 
 
-@pytest.mark.requirement("audit:lints:isolated")
+@pytest.mark.requirement("audit:lints:isolated", "exploration:offline:lints")
 def test_ruff_is_a_witness_and_the_projects_configuration_is_not_read(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def f():\n    return missing_name\n", "ruff.toml": "nonsense = [\n"})
     found = [f for f in audit(tmp_path, workers=1).findings if f.rule == "name-not-defined"]
     assert [f.position.where for f in found] == ["a.py:2"]
 
 
-@pytest.mark.requirement("audit:shapes:data")
+@pytest.mark.requirement("audit:shapes:data", "exploration:offline:lints")
 def test_shapes_are_matched_by_ast_grep_at_the_right_column(tmp_path: Path) -> None:
     write(tmp_path, {"a.py": "def f(größe):\n    ä = 'é'; return größe == größe\n"})
     found = next(f for f in audit(tmp_path, workers=1).findings if f.rule == "compared-with-itself")

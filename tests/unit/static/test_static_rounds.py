@@ -61,7 +61,7 @@ def test_the_same_pattern_elsewhere_comes_in_the_second_round_under_the_finding_
     assert not {node.position for node in later} & {node.position for node in shells if node.depth == 1}
 
 
-@pytest.mark.requirement("exploration:offline:project-notes")
+@pytest.mark.requirement("exploration:offline:project-notes", "exploration:offline:lints")
 def test_untested_entries_skipped_tests_and_loose_pins_are_noted_with_their_places(tmp_path: Path) -> None:
     (tmp_path / "views.py").write_text(VIEWS, encoding="utf-8")
     (tmp_path / "test_views.py").write_text(TESTS, encoding="utf-8")
@@ -71,17 +71,17 @@ def test_untested_entries_skipped_tests_and_loose_pins_are_noted_with_their_plac
     sources = read_sources(tmp_path)
     facts = establish(sources, workers=1)
     notes = framing_notes(tmp_path, facts, sources.texts, audit(tmp_path, workers=1).findings)
-    assert notes["H"] == ("no test names 1 of the entry points: `forgotten` (views.py:12)",)
+    assert notes["H"] == ("entry points that no test names: 1 (`forgotten` (views.py:12))",)
     said = "; ".join(notes["J"])
     assert (
-        "2 requirements are not pinned to a version: `requests` (requirements.txt:3), `pytest` (requirements.txt:4)"
+        "requirements not pinned to a version: 2 (`requests` (requirements.txt:3), `pytest` (requirements.txt:4))"
         in said
     )
-    assert "1 tests are skipped or expected to fail: test_views.py:9" in said
+    assert "tests that are skipped or expected to fail: 1 (test_views.py:9)" in said
     assert "commits" not in said
 
 
-@pytest.mark.requirement("exploration:offline:project-notes")
+@pytest.mark.requirement("exploration:offline:project-notes", "exploration:offline:lints")
 def test_the_files_that_change_most_often_are_noted(tmp_path: Path) -> None:
     def git(*words: str) -> None:
         identity = ("-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")

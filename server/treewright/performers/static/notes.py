@@ -28,10 +28,10 @@ def framing_notes(
     """
     skipped = [f.position.where for f in findings if f.rule == "test-not-run"]
     return {
-        "H": _told("no test names {count} of the entry points: {named}", _untested(files, texts)),
+        "H": _told("entry points that no test names: {count} ({named})", _untested(files, texts)),
         "J": (
-            *_told("{count} tests are skipped or expected to fail: {named}", skipped),
-            *_told("{count} requirements are not pinned to a version: {named}", _unpinned(root)),
+            *_told("tests that are skipped or expected to fail: {count} ({named})", skipped),
+            *_told("requirements not pinned to a version: {count} ({named})", _unpinned(root)),
             *_told("changed most often in the last 400 commits: {named}", _changed(root, files), _MOST),
         ),
     }

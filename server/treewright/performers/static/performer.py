@@ -35,6 +35,8 @@ from treewright.workspace.git import changed_ranges
 
 FIRST_ROUND = 25
 """Confirmed findings of one rule that the root brings; the rest are found by looking elsewhere in the second round."""
+_NAMED = 3
+"""Files named in a note; the rest are counted."""
 WORST = "worst"
 """Marks the branch of framing K: it speaks about a finding that has a branch of its own."""
 
@@ -173,8 +175,17 @@ class _State:
         looked = f"{counted(record.sites, 'place')} looked at" + (
             "" if record.findings else ", none of them a finding"
         )
-        note = "; ".join((looked, *self.notes.get(letter, ())))
+        unread = self._unread() if letter == "L" else ()
+        note = "; ".join((looked, *self.notes.get(letter, ()), *unread))
         return Examined(questions=list(record.questions), sites=record.sites, guards=guards, note=note)
+
+    def _unread(self) -> tuple[str, ...]:
+        """What the audit is blind to, for the framing that asks for it (contract: exploration, 10)."""
+        names = [path for path, _ in self.audit.not_read]
+        if not names:
+            return ()
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        return (f"could not be read: {counted(len(names), 'file')} ({', '.join(names[:_NAMED])}{more})",)
 
     def _elsewhere(self, brief: Brief) -> ProposeResult:
         """The second round: the same pattern elsewhere, under the framing that found it first."""

@@ -178,14 +178,16 @@ def is_done(run: Path) -> bool:
     """Tell whether there is nothing more to do."""
     found = readers(run) if run.exists() else []
     chain = (run / "CHAIN_REPORT.md").exists() or bool(sorted(run.glob("stage*")))
-    ended = bool(found) and all(each.tree.status in (*FINAL, Status.ROUNDS_EXHAUSTED) for each in found)
+    ended = bool(found) and all(each.tree.status in (*FINAL, Status.ROUNDS_EXHAUSTED, Status.WIDTH_CAP_REACHED) for each in found)
     return ended and (not chain or (run / "CHAIN_REPORT.md").exists())
 
 
 def commands(given: argparse.Namespace, home: Path) -> list[tuple[str, list[str], Path]]:
     """Return what is to be run: name, command, folder."""
     found = []
+    width = ["--width", str(given.width)] if given.width else []
     common = [
+        *width,
         "--model",
         given.model,
         "--rounds",
@@ -241,6 +243,7 @@ def main() -> None:
     parser.add_argument("--preset", nargs="*", default=[], choices=[*PRESETS, "chain"])
     parser.add_argument("--code", nargs="*", type=Path, default=[], help="files to audit, each by itself")
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--width", type=int, default=0, help="end each run at so many judged nodes")
     parser.add_argument("--concurrency", type=int, default=4)
     parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()

@@ -168,6 +168,16 @@ def test_where_static_analysis_found_something_only_that_can_be_chosen_and_only_
     excerpt = Excerpt({"a.py": Document("a.py", lines)}, [Span("a.py", 1, 5)], single=True)
     assert not any("import" in label for label in excerpt.labels(40))
     assert excerpt.answers([Citation(path="a.py", start=5, end=5)], 40) == ["3| if not name:"]
+    text = (
+        "Orders wait in the queue for a minute.",
+        "Each order in the queue has a number.",
+        "Payments that fail are repeated by hand.",
+        "A payment that fails twice is repeated by nobody.",
+    )
+    shown = Excerpt({"a.md": Document("a.md", text)}, [Span("a.md", 1, 4)], single=True)
+    place = [Citation(path="a.md", start=4, end=4)]
+    assert shown.answers(place, 40, "When a payment fails twice, nobody repeats it.") == [f"3| {text[2]}"]
+    assert shown.answers(place, 40, "The queue has no limit.") == []
     excerpt.favoured = frozenset({("a.py", 5)})
     assert excerpt.labels(40) == ["5| os.system(name)"]
 

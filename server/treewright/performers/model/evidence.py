@@ -87,12 +87,16 @@ class Excerpt:
             if _says_something(span.path, self.documents[span.path].lines[number - 1])
         ]
 
-    def answers(self, but: Iterable[Citation], most: int) -> list[str]:
-        """Return the lines that may answer an objection to some places: of code those that can guard, of a text all others.
+    def answers(self, but: Iterable[Citation], most: int, objection: str = "") -> list[str]:
+        """Return the lines that may answer an objection to some places.
+
+        Of code these are those that can guard; of a text those that have at least two telling words of the objection: offered all, a
+        small model takes one of them whatever they say.
 
         Args:
             but: the places that are objected to.
             most: how many at most.
+            objection: what is said against them; empty for all lines of a text.
         """
         taken = {(place.path, number) for place in but for number in range(place.start, place.end + 1)}
         found = [
@@ -102,7 +106,17 @@ class Excerpt:
             if (span.path, number) not in taken
             and _answers(span.path, self.documents[span.path].lines[number - 1])
         ]
+        if objection:
+            found = [place for place in found if self._speaks_of(*place, objection)]
         return self._thinned(found, most)
+
+    def _speaks_of(self, path: str, number: int, objection: str) -> bool:
+        if not path.endswith(_PROSE):
+            return True
+        lines = self.documents[path].lines
+        shared = _words(lines[number - 1]) & _words(objection)
+        telling = [word for word in shared if sum(word in _words(line) for line in lines) <= _COMMON_IN]
+        return len(telling) >= _TELLING_LEAST
 
     def _thinned(self, places: Sequence[tuple[str, int]], most: int) -> list[str]:
         found = list(dict.fromkeys(self._label(path, number) for path, number in places))
@@ -191,6 +205,9 @@ class Excerpt:
         return next(iter(paths)) if len(paths) == 1 else ""
 
 
+_COMMON_IN = 4
+"""Lines of a text beyond which a word tells nothing about one of them."""
+_TELLING_LEAST = 2
 _PROSE = (".md", ".markdown", ".txt", ".rst", ".adoc", ".tex")
 _BESIDE_CODE = re.compile(
     r"^\s*(?:import\s|from\s+\S+\s+import\b|[rubf]*(?:\"\"\"|\'\'\')|#|//|\*|/\*|@|(?:else|try|finally):?\s*\{?\s*$)"
@@ -200,6 +217,11 @@ _GUARD = re.compile(
     r"|secure|resolve|relative_to|normal|strip|limit|timeout|max|min",
     re.IGNORECASE,
 )
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the beginnings of the longer words, so that forms of a word count as one."""
+    return frozenset(word[:6] for word in re.findall(r"\w{4,}", text.casefold()))
 
 
 def _says_something(path: str, line: str) -> bool:

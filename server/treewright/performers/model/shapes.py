@@ -312,8 +312,9 @@ def judge_schema(brief: Brief, style: Style, excerpt: Excerpt) -> Schema:
     shape: dict[str, Schema] = {}
     if preset.gate("defense_shown") and not excerpt.empty:
         if style.close:
-            places = brief.proposal.citations if brief.proposal else []
-            shape["answered_by"] = {"enum": ["NONE", *excerpt.answers(places, CHOICES_MOST)]}
+            proposal = brief.proposal
+            lines = excerpt.answers(proposal.citations, CHOICES_MOST, proposal.statement) if proposal else []
+            shape["answered_by"] = {"enum": ["NONE", *lines]}
         else:
             shape["defense_shown"] = {"type": "boolean"}
     score = {"type": "integer", "minimum": 0, "maximum": DIM_MAXIMUM}

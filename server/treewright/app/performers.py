@@ -19,6 +19,8 @@ from treewright.tree.event import RunStarted
 from treewright.tree.run import Caps
 
 STATIC = "static"
+STATIC_AT_ONCE = 48
+"""Tasks in flight of an audit without a model: nobody is waited for, and what lands together is made durable together."""
 CALLER, SAMPLING = "caller", "sampling"
 GUIDED = (CALLER, SAMPLING)
 """Runs whose tasks an MCP client fills in one by one (`app.guiding`): nothing drives them."""
@@ -43,6 +45,7 @@ class Chosen:
         provider: the model behind it, for estimates; None without one.
         prompts: the version of the prompts; empty without any.
         notices: what the user should know about the choice.
+        at_once: tasks in flight where nobody asked for a number; 0 for the configured one.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Chosen:
     provider: Provider | None = None
     prompts: str = ""
     notices: tuple[Notice, ...] = ()
+    at_once: int = 0
 
 
 def choose_performer(
@@ -92,7 +96,7 @@ def _static(workspace: Path, configuration: Configuration) -> Chosen:
 
     performer = StaticPerformer(workspace, cache=configuration.root.cache)
 
-    return Chosen(performer.name, lambda *_: Hired(performer, _nothing, lambda: None))
+    return Chosen(performer.name, lambda *_: Hired(performer, _nothing, lambda: None), at_once=STATIC_AT_ONCE)
 
 
 async def _nothing() -> None:

@@ -8,9 +8,10 @@ their positions are the same or overlap. Siblings that predict the very same are
 import hashlib
 import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from treewright.tree.ids import sort_key
 from treewright.tree.node import Node
@@ -38,8 +39,9 @@ def normalised(statement: str) -> str:
     return _SPACE.sub(" ", statement).strip().casefold().rstrip(".。")
 
 
+@lru_cache(maxsize=4096)
 def trigrams(statement: str) -> Counter[str]:
-    """Count the character 3-grams of a normalised statement; shorter statements count whole."""
+    """Count the character 3-grams of a normalised statement; shorter statements count whole. Not to be changed."""
     text = normalised(statement)
     if len(text) < 3:
         return Counter([text])
@@ -63,13 +65,19 @@ def cosine(left: Counter[str], right: Counter[str]) -> float:
 
 def positions_overlap(left: str, right: str) -> bool:
     """Tell whether two positions are the same or share lines; two empty ones are the same."""
-    if left.strip() == right.strip():
-        return True
-    a, b = _LINES.match(left.strip()), _LINES.match(right.strip())
-    if not a or not b or a["path"] != b["path"]:
-        return False
-    a_start, b_start = int(a["start"]), int(b["start"])
-    return a_start <= int(b["end"] or b_start) and b_start <= int(a["end"] or a_start)
+    (where, start, end), (other, other_start, other_end) = _place(left), _place(right)
+    return where == other and start <= other_end and other_start <= end
+
+
+@lru_cache(maxsize=4096)
+def _place(position: str) -> tuple[str, int, int]:
+    """Return path, first and last line; a position that is no lines of a file is a place of its own."""
+    text = position.strip()
+    lines = _LINES.match(text)
+    if not lines:
+        return f"\0{text}", 0, 0
+    start = int(lines["start"])
+    return lines["path"], start, max(start, int(lines["end"] or start))
 
 
 def merges(siblings: Sequence[Node]) -> list[Merge]:
@@ -79,18 +87,18 @@ def merges(siblings: Sequence[Node]) -> list[Merge]:
         siblings: settled children of one parent that stand for themselves; any order.
     """
     ranked = sorted(siblings, key=lambda node: (-node.total, sort_key(node.id)))
-    kept: list[tuple[Node, Counter[str]]] = []
+    kept: defaultdict[str, list[Node]] = defaultdict(list)
     found: list[Merge] = []
     for node in ranked:
-        grams = trigrams(node.statement)
-        for other, other_grams in kept:
+        near = kept[_place(node.position)[0]]
+        for other in near:
             if not positions_overlap(node.position, other.position):
                 continue
-            similarity = cosine(grams, other_grams)
+            similarity = cosine(trigrams(node.statement), trigrams(other.statement))
             same = bool(node.outlook) and node.outlook == other.outlook
             if similarity >= (SAME_OUTLOOK if same else THRESHOLD):
                 found.append(Merge(node.id, other.id, round(similarity, 4)))
                 break
         else:
-            kept.append((node, grams))
+            near.append(node)
     return found

@@ -275,7 +275,7 @@ class RunWriter(RunReader):
         Raises:
             StoreError: the disk refused. The tree in memory is then ahead of the journal: close, and open the run again.
         """
-        places = self._journal.append_many(self._pending)
+        places = self._journal.append_many(self._pending, encoded=True)
         for place in places:
             self._places.note(place.seq, place.offset, place.length)
         self._pending.clear()

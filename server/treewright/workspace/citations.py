@@ -135,12 +135,20 @@ class CitationChecker:
         Args:
             citation: of kind `file`.
         """
+        return self._checked(citation, {})
+
+    def _checked(
+        self, citation: Citation, texts: dict[str, QuotedText | Unreadable | str]
+    ) -> CheckedCitation:
+        """Check one; `texts` are the files that were looked at for others of the same moment, by the name cited."""
         if citation.kind != "file":
             return _unverified(citation, "it does not point to a file")
-        path = self._inside(citation.path)
-        if isinstance(path, str):
-            return _unverified(citation, path)
-        text = self._text(path)
+        if citation.path not in texts:
+            path = self._inside(citation.path)
+            texts[citation.path] = path if isinstance(path, str) else self._text(path)
+        text = texts[citation.path]
+        if isinstance(text, str):
+            return _unverified(citation, text)
         if isinstance(text, Unreadable):
             return _unverified(citation, f"the file cannot be read: {text.detail or text.reason}")
         quote = same_up_to_space(citation.quote)
@@ -149,8 +157,9 @@ class CitationChecker:
         return _with_quote(citation, quote, text)
 
     def check_all(self, citations: Iterable[Citation]) -> list[CheckedCitation]:
-        """Return citations with their states, in order."""
-        return [self.check(citation) for citation in citations]
+        """Return citations with their states, in order; each file is looked at once."""
+        texts: dict[str, QuotedText | Unreadable | str] = {}
+        return [self._checked(citation, texts) for citation in citations]
 
     def _inside(self, name: str) -> Path | str:
         """Return the real file that a citation names, or why it cannot be looked at."""

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 from treewright.data import data_path
@@ -80,7 +80,13 @@ def find(kind: LexiconKind, text: str, language: str = "en") -> list[Hit]:
         language: the run's output language, a tag such as `de` or `pt-BR`; its lexicon and the English one apply.
             A language without a lexicon gets the English one alone.
     """
-    matcher = _matcher(kind, base_language(language))
+    return list(_found(kind, text, base_language(language)))
+
+
+@lru_cache(maxsize=4096)
+def _found(kind: LexiconKind, text: str, language: str) -> tuple[Hit, ...]:
+    """Return the hits; kept, since nodes of one kind say the same in some of their fields."""
+    matcher = _matcher(kind, language)
     low = _lower(text)
     spans = {
         match.span()
@@ -90,13 +96,13 @@ def find(kind: LexiconKind, text: str, language: str = "en") -> list[Hit]:
         for match in pattern.finditer(written)
     }
     if not spans:
-        return []
+        return ()
     covered = [match.span() for match in _PROTECTED.finditer(text)]
     if matcher.exceptions:
         excused = [match.span() for match in matcher.exceptions.finditer(low)]
         spans = {span for span in spans if not any(e[0] <= span[0] and span[1] <= e[1] for e in excused)}
     kept = (span for span in spans if not any(c[0] < span[1] and span[0] < c[1] for c in covered))
-    return [Hit(start, end, text[start:end]) for start, end in _without_overlaps(kept)]
+    return tuple(Hit(start, end, text[start:end]) for start, end in _without_overlaps(kept))
 
 
 def base_language(tag: str) -> str:

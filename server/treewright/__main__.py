@@ -14,6 +14,13 @@ def main() -> None:
         )
     try:
         _start(sys.argv[1:])
+    except ModuleNotFoundError as fault:
+        absent = (fault.name or "treewright").partition(".")[0]
+        sys.exit(
+            f"treewright: the package {absent} is missing from {sys.executable}.\n"
+            f"  Install Treewright again there: {sys.executable} -m pip install --force-reinstall treewright\n"
+            "  `treewright doctor` tells what else is missing."
+        )
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted.\n")
         sys.exit(_INTERRUPTED)

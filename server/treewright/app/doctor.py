@@ -11,6 +11,8 @@ from pathlib import Path
 from treewright import __version__
 from treewright.app.checkup import Checkup
 from treewright.app.context import Context
+from treewright.app.doctor_models import models
+from treewright.app.doctor_packages import packages
 from treewright.app.doctor_store import configuration, project_settings, runs, store
 from treewright.errors import TreewrightError
 
@@ -20,7 +22,7 @@ _OLDEST = (3, 11)
 def examine(context: Context) -> list[Checkup]:
     """Look at everything, never raising for what is wrong."""
     looks: tuple[Callable[[Context], Iterator[Checkup]], ...] = (
-        _python, _command, configuration, project_settings, store, runs, _programs, _kernels, _models, _terminal,
+        _python, _command, packages, configuration, project_settings, store, runs, _programs, _kernels, models, _terminal,
     )  # fmt: skip
     return [found for look in looks for found in look(context)]
 
@@ -123,41 +125,3 @@ def _kernel_computes() -> Checkup:
         detail = f"a kernel computes; not to be had on this system: {', '.join(lacking)}"
         return Checkup("kernels", "good", detail)
     return Checkup("kernels", "good", "a kernel computes, with every limit on")
-
-
-def _models(context: Context) -> Iterator[Checkup]:
-    try:
-        settled = context.configuration()
-    except TreewrightError:
-        return  # told above
-    from treewright.app.providers import open_provider
-
-    settings = settled.settings
-    default = settings.models.default
-    for name in settings.providers:
-        try:
-            open_provider(context, settled, name)
-            yield Checkup(
-                f"model {name}", "good", "configured" + (", the default" if name == default else "")
-            )
-        except TreewrightError as fault:
-            yield Checkup(f"model {name}", "missing", fault.message, fault.hint)
-    if not settings.providers and not default:
-        yield Checkup(
-            "models",
-            "optional",
-            "none is configured; `treewright audit` needs none",
-            "treewright models shows what answers here; name one with --model, or set [models] default.",
-        )
-    elif default and default not in settings.providers:
-        try:
-            open_provider(context, settled, default)
-        except TreewrightError as fault:
-            yield Checkup("models.default", "missing", fault.message, fault.hint)
-    if find_spec("xllamacpp") is None:
-        yield Checkup(
-            "embedded models",
-            "optional",
-            "not installed",
-            f"{sys.executable} -m pip install 'treewright[local]'",
-        )

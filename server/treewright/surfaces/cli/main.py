@@ -141,6 +141,8 @@ def run(arguments: list[str] | None = None) -> None:
         # Whoever read our output has gone; the interpreter must not complain about it again at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = ExitClass.NOT_AS_ASKED
+    except ModuleNotFoundError:
+        raise  # an installation that is not whole; told by whoever started us
     except Exception as fault:  # noqa: BLE001 - the last resort: a crash is told without a traceback
         if debug:
             traceback.print_exc()

@@ -20,8 +20,8 @@ _MARKS = {"good": "ok", "missing": "MISSING", "optional": "optional"}
 def doctor(form: str) -> int:
     """Look at everything that Treewright needs, and say of each thing that is missing what mends it.
 
-    Python, the command, settings, the folder where runs are kept, the latest runs, git, ruff, kernels, models. Nothing is
-    changed, and nothing is asked of the network. Exit 1 when something is missing; what is optional does not count.
+    Python, the command, its packages, settings, the folder where runs are kept, the latest runs, git, ruff, kernels, models. Nothing is
+    changed, and nothing is asked of other machines. Exit 1 when something is missing; what is optional does not count.
     """
     found = examine(Treewright("cli").context)
     if form == "json":

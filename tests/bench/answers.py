@@ -65,7 +65,7 @@ class Shared:
         loop: a loop that runs in a thread of its own.
     """
 
-    def __init__(self, inner: LocalProvider, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, inner: Provider, loop: asyncio.AbstractEventLoop) -> None:
         self._inner, self._loop = inner, loop
 
     @property

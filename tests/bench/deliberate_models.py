@@ -13,19 +13,23 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import tempfile
 import time
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from treewright.app.autopilot import ToldContext
-from treewright.app.context import Context
 from treewright.app.deliberation import DeliberationDesk
 from treewright.data import data_path
+from treewright.deliberate.critique import form_for
+from treewright.deliberate.ports import ModelTask
+from treewright.errors import ModelError
 from treewright.models.local import LocalProvider, LocalSettings
-from treewright.models.provider import Message, Request
-from treewright.presets.lenses import load_lenses
+from treewright.performers.deliberation import ProviderCompleter
+from treewright.presets.lenses import Lens, load_lenses
 
 STAND_IN = Path(__file__).resolve().parents[1] / "fixtures" / "necort_stand_in"
 QUESTION = "Should a web shop of three developers move its order database from one server to a managed cloud database?"
@@ -35,43 +39,39 @@ THOUGHT = (
     "takes a weekend: export, import, change one address. Latency does not matter for orders. We should also rewrite the search at "
     "the same time, since it is slow."
 )
-CRITIQUE_TOKENS = 260
 
 
 async def critiques(provider: LocalProvider, out: Path) -> None:
-    """Write a critique with each lens that has none yet, as many at once as the model has slots."""
-    limit = asyncio.Semaphore(provider.info.concurrency)
+    """Write a critique with each lens that has none yet, as the autopilot gets it, as many at once as the model has slots."""
+    completer = ProviderCompleter(lambda _: provider)
     told = tomllib.loads(data_path("deliberate", "autopilot.toml").read_text(encoding="utf-8"))
-    prompt: str = told["prompt"]["critique"]
+    prompt: str = told["prompt"]["critique_form"]
 
-    async def one(name: str, directive: str) -> None:
-        path = out / f"lens-{name}.md"
-        if path.exists():
+    async def one(lens: Lens) -> None:
+        path = out / f"lens-{lens.name}.md"
+        form = form_for(lens, THOUGHT, QUESTION)
+        if path.exists() or form is None:
             return
-        asked = prompt.format(directive=directive.strip(), question=QUESTION, stage="Analysis", text=THOUGHT)
-        async with limit:
-            request = Request(
-                messages=(Message.of("user", asked.strip()),),
-                max_tokens=CRITIQUE_TOKENS,
-                temperature=0.3,
-                seed=1,
-            )
-            done = await provider.complete(request)
-        path.write_text(
-            f"{done.text}\n\n({done.outcome.value}, {done.usage.completion_tokens} tokens)\n",
-            encoding="utf-8",
-        )
+        asked = prompt.format(directive=lens.guidance, question=QUESTION, text=THOUGHT, asked=form.lines())
+        task = ModelTask(f"{lens.name}:critique", "critique", asked.strip(), 0.3, form=form)
+        try:
+            text = await completer(task, None)
+        except ModelError as fault:
+            text = f"({fault.code}: {fault.message})"
+        path.write_text(f"{text}\n", encoding="utf-8")
         print(path, flush=True)
 
-    await asyncio.gather(*(one(name, lens.directive) for name, lens in load_lenses().lenses.items()))
+    await asyncio.gather(*(one(lens) for lens in load_lenses().lenses.values()))
     await provider.close()
 
 
-def session(provider: LocalProvider, engine: str, stages: list[str], necort: str, out: Path) -> None:
-    """Let the autopilot think one session through and write its transcript."""
+def session(
+    provider: LocalProvider, engine: str, stages: list[str], necort: str, out: Path
+) -> dict[str, Any] | None:
+    """Let the autopilot think one session through and write its transcript; return its document, None when it is there already."""
     path = out / f"session-{engine}.md"
     if path.exists():
-        return
+        return None
     told = {
         "autopilot.enabled": True,
         "autopilot.model": "bench",
@@ -81,7 +81,7 @@ def session(provider: LocalProvider, engine: str, stages: list[str], necort: str
         "subagent.endpoint": "" if engine in ("serial", "manual") else "http://127.0.0.1:1/v1",
         "subagent.necort_path": necort,
     }
-    context = ToldContext(**vars_of(Context("cli")), run=told)
+    context = ToldContext("cli", run=told)
     began = time.monotonic()
     with DeliberationDesk(context, lambda _: provider) as desk:
         tools = desk.tools
@@ -97,16 +97,13 @@ def session(provider: LocalProvider, engine: str, stages: list[str], necort: str
             tools.advance_stage(session_id)
         ended = tools.finalize_session(session_id)
         text = tools.render_session(session_id)
+        document: dict[str, Any] = json.loads(tools.export_session(session_id)["session_json"])
     seconds = time.monotonic() - began
     path.write_text(
         f"{text.get('markdown', text)}\n\n(finalised {ended['ok']}, {seconds:.0f} s)\n", encoding="utf-8"
     )
     print(path, flush=True)
-
-
-def vars_of(context: Context) -> dict[str, object]:
-    """The fields of a context."""
-    return {name: getattr(context, name) for name in context.__dataclass_fields__}
+    return document
 
 
 def main() -> None:

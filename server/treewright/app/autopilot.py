@@ -65,10 +65,16 @@ def driving_context(context: Context, model: str, spend_cap_usd: float | None = 
 
 
 def driving_desk(context: Context, told: Told | None = None) -> DeliberationDesk:
-    """Return a desk whose models are the configured ones, behind the spend cap; close it."""
+    """Return a desk whose models are the configured ones, behind the spend cap; close it.
+
+    Raises:
+        ModelError: the autopilot's model is none that can be called, so that no session is begun for it.
+    """
     from treewright.app.deliberating import provider_maker
 
-    return DeliberationDesk(context, provider_maker(context), told=told)
+    desk = DeliberationDesk(context, provider_maker(context), told=told)
+    desk.find_model()
+    return desk
 
 
 def begin(

@@ -11,6 +11,7 @@ from uuid import uuid4
 from treewright.app.context import Context
 from treewright.app.describe import describe_run
 from treewright.app.session_store import FileSessionStore, describe_session
+from treewright.deliberate.autopilot import driving_endpoint
 from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.ports import Endpoint
 from treewright.deliberate.reply import Reply
@@ -68,6 +69,7 @@ class DeliberationDesk:
         self._open = ExitStack()
         self._portal: Any = None
         surroundings = self._surroundings(configuration)
+        self._settings = surroundings.settings
         self.tools = Deliberation(surroundings) if told is None else _Told(surroundings, told)
 
     def __enter__(self) -> Self:
@@ -92,6 +94,14 @@ class DeliberationDesk:
         self._providers.clear()
         self._portal = None
         self._open.close()
+
+    def find_model(self) -> None:
+        """Make the provider that the autopilot calls; nothing is sent or started yet.
+
+        Raises:
+            ModelError: there is none of that name, or it is set up wrongly.
+        """
+        self._provider(driving_endpoint(self._settings))
 
     def _surroundings(self, configuration: Configuration) -> Surroundings:
         root = configuration.root

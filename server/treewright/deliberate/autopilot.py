@@ -17,6 +17,7 @@ from treewright.deliberate.ports import Endpoint, ModelTask, TaskPlan
 from treewright.deliberate.reading import SCORES_SHAPE, read_text
 from treewright.deliberate.reply import Refusal, Reply, answer
 from treewright.deliberate.session import Session, Thought
+from treewright.deliberate.settings import DeliberationSettings
 from treewright.deliberate.specialists import brief_for, role_due
 from treewright.deliberate.subagent_tools import SubagentTools
 from treewright.deliberate.toolbox import Rule, admit, tool
@@ -139,18 +140,14 @@ class AutopilotTools(SubagentTools):
         return reply
 
     def _ask(self, task: ModelTask) -> str:
-        settings = self._around.settings.autopilot
         driver = self._around.driver
         if driver is None:
             raise Refusal("autopilot_unavailable", fault="no provider of language models is connected")
-        timeout = self._around.settings.subagent.timeout
-        url, model = (settings.endpoint, settings.model) if settings.endpoint else (settings.model, "")
-        endpoints = [Endpoint(url, model, timeout, use_operator_key=True)] if url else []
-        answers = driver.perform(TaskPlan([task], endpoints))
+        endpoint = driving_endpoint(self._around.settings)
+        answers = driver.perform(TaskPlan([task], [endpoint] if endpoint else []))
         if task.id not in answers.texts:
-            raise Refusal(
-                "autopilot_incomplete", fault=answers.faults.get(task.id, "the model did not answer")
-            )
+            fault = answers.faults.get(task.id, "the model did not answer")
+            raise Refusal("autopilot_incomplete", fault=fault.rstrip("."))
         return answers.texts[task.id]
 
     def _task(self, session: Session, situation: Situation) -> ModelTask | None:
@@ -158,7 +155,7 @@ class AutopilotTools(SubagentTools):
         thought = session.current_thought
         if situation == "serial_begin":
             digest, _ = compress(session)
-            context = f"What earlier stages settled:\n{digest}\n" if digest else ""
+            context = f"What earlier stages settled:\n{digest}\n\n" if digest else ""
             number = len(session.thoughts)
             return self._prompted(session, f"{session.id}:{number}:draft", "draft", context=context)
         if thought is None:
@@ -181,7 +178,7 @@ class AutopilotTools(SubagentTools):
 
     def _critique_task(self, session: Session, name: str, text: str, task_id: str) -> ModelTask:
         lens = self._around.lenses.get(name)
-        form = form_for(lens.asks, text, session.question) if lens else None
+        form = form_for(lens, text, session.question) if lens else None
         if lens is None or form is None:
             directive = lens.directive if lens else f"Criticise the text: {name}."
             return self._prompted(session, task_id, "critique", directive=directive, text=text)
@@ -220,6 +217,13 @@ class AutopilotTools(SubagentTools):
             reason=reply["converged_reason"],
             line=line,
         )
+
+
+def driving_endpoint(settings: DeliberationSettings) -> Endpoint | None:
+    """Return what the autopilot calls: an address and a model there, or a provider's name; None for the configured default."""
+    own = settings.autopilot
+    url, model = (own.endpoint, own.model) if own.endpoint else (own.model, "")
+    return Endpoint(url, model, settings.subagent.timeout, use_operator_key=True) if url else None
 
 
 def _begin_another(situation: Situation, rule: Rule) -> Situation:

@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from treewright.deliberate.digest import sentences
-from treewright.deliberate.ports import Ask
+from treewright.deliberate.ports import Ask, Lens
 
 ANSWER_MOST = 300
 """Characters of one answer under a grammar: two sentences."""
+
+LEAST_WORDS = 3
+"""Words of a sentence worth choosing: a bare `Yes.` is nothing to criticise."""
 
 CHOICES_MOST = 40
 """Sentences that a critique may choose among; of a longer text the first ones."""
@@ -30,11 +33,13 @@ class Form:
     Attributes:
         asks: what the lens asks, in order.
         choices: sentences of the text.
+        heard: what needs no repetition: the text, and what the lens says.
         plain: whether the text is in plain letters, and so has to be the critique.
     """
 
     asks: Sequence[Ask]
     choices: tuple[str, ...]
+    heard: str
     plain: bool
 
     def schema(self) -> dict[str, Any]:
@@ -62,24 +67,50 @@ class Form:
         return "\n".join(f'- "{ask.key}": {ask.told}' for ask in self.asks)
 
     def text(self, answers: Mapping[str, Any]) -> str:
-        """Return answers as a critique, one line each."""
-        found = []
+        """Return answers as a critique, one line each; empty when they say nothing.
+
+        An answer that only repeats the text, the lens or an answer before it says nothing and is left out.
+        """
+        found: list[str] = []
+        heard = _flat(" ".join((self.heard, *(ask.told for ask in self.asks))))
+        own = False
         for ask in self.asks:
             said = " ".join(str(answers.get(ask.key, "")).split())
-            if said:
-                found.append(f"{ask.label}: “{said}”" if ask.quote else f"{ask.label}: {said}")
-        return "\n".join(found)
+            if ask.quote and said:
+                found.append(f"{ask.label}: “{said}”")
+            elif said and not _repeats(said.removeprefix(ask.begins), heard):
+                found.append(f"{ask.label}: {said}")
+                heard += f" {_flat(said)}"
+                own = True
+        return "\n".join(found) if own else ""
 
 
-def form_for(asks: Sequence[Ask], text: str, question: str) -> Form | None:
+def _repeats(said: str, heard: str) -> bool:
+    """Tell whether every sentence of an answer was there before."""
+    return all(not (flat := _flat(one)) or flat in heard for one in sentences(said))
+
+
+def _flat(text: str) -> str:
+    """Return a text's words alone."""
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+def form_for(lens: Lens, text: str, question: str) -> Form | None:
     """Return the form of a critique of a text; None when the lens has none.
 
     Args:
-        asks: what the lens asks.
+        lens: the lens.
         text: what is criticised.
         question: what the session is about.
     """
-    if not asks:
+    if not lens.asks:
         return None
-    choices = tuple(dict.fromkeys(sentences(text)))[:CHOICES_MOST] or (text[:ANSWER_MOST],)
-    return Form(tuple(asks), choices, (text + question).isascii())
+    found = dict.fromkeys(sentences(text))
+    whole = [one for one in found if not one.endswith(":")]
+    choices = [one for one in whole if len(one.split()) >= LEAST_WORDS or not one.isascii()] or list(found)
+    return Form(
+        tuple(lens.asks),
+        tuple(choices[:CHOICES_MOST] or [text[:ANSWER_MOST]]),
+        f"{text} {lens.guidance}",
+        (text + question).isascii(),
+    )

@@ -111,6 +111,13 @@ _SCORES_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+_RATING_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"rating": {"type": "integer", "minimum": 0, "maximum": 10}},
+    "required": ["rating"],
+    "additionalProperties": False,
+}
+
 ProviderFor = Callable[[Endpoint | None], Provider]
 """Returns the provider for an endpoint, the same one each time; None stands for the configured one."""
 
@@ -144,7 +151,14 @@ class ProviderCompleter:
             seed=seed_of(task.id),
         )
         text = await _complete(provider, request, endpoint)
-        return _formed(text, task.form) if task.form else text
+        if task.form is None:
+            return text
+        formed = _formed(text, task.form)
+        if not formed:
+            formed = _formed(await _complete(provider, _warmer(request), endpoint), task.form)
+        if not formed:
+            raise ModelError("model_empty", "The model only repeated the text that it was to criticise.")
+        return formed
 
 
 class ProviderChat:
@@ -159,7 +173,9 @@ class ProviderChat:
         self._provider_for = provider_for
         self._wait = wait
 
-    def __call__(self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint) -> str:
+    def __call__(
+        self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint, *, rating: bool
+    ) -> str:
         """Return the text of a complete answer.
 
         Raises:
@@ -169,7 +185,13 @@ class ProviderChat:
             Message.of("assistant" if message["role"] == "assistant" else "user", message["content"])
             for message in messages
         )
-        request = Request(messages=asked, max_tokens=ANSWER_TOKENS, temperature=min(2.0, temperature))
+        request = Request(
+            messages=asked,
+            schema=_RATING_SCHEMA if rating else None,
+            schema_name="rating",
+            max_tokens=ANSWER_TOKENS,
+            temperature=min(2.0, temperature),
+        )
         return self._wait(_complete(self._provider_for(endpoint), request, endpoint))
 
 
@@ -179,13 +201,22 @@ def seed_of(task_id: str) -> int:
 
 
 def _formed(text: str, form: Form) -> str:
-    """Return an answer of a form as text; one in prose, from an endpoint that cannot be held to a form, as it is."""
+    """Return an answer of a form as text, empty when it says nothing.
+
+    One in prose, from an endpoint that cannot be held to a form, is taken as it is.
+    """
     schema = form.schema()
     try:
         value = parse_answer(text, loosened(schema)).value
     except ValueError:
         return text
-    return (form.text(trimmed(value, schema)) if isinstance(value, dict) else "") or text
+    return form.text(trimmed(value, schema)) if isinstance(value, dict) else text
+
+
+def _warmer(request: Request) -> Request:
+    """Return the same request at a higher temperature and another seed."""
+    warmer = max(request.temperature or 0.0, _SECOND_TRY_TEMPERATURE)
+    return replace(request, temperature=warmer, seed=(request.seed or 0) + 1)
 
 
 async def _complete(provider: Provider, request: Request, endpoint: Endpoint | None) -> str:
@@ -194,9 +225,7 @@ async def _complete(provider: Provider, request: Request, endpoint: Endpoint | N
         async with asyncio.timeout(endpoint.timeout if endpoint else None):
             completion, _ = await complete_without_loops(provider, request, None, None)
             if completion.outcome in (Outcome.CUT_OFF, Outcome.EMPTY):
-                warmer = max(request.temperature or 0.0, _SECOND_TRY_TEMPERATURE)
-                again = replace(request, temperature=warmer, seed=(request.seed or 0) + 1)
-                completion, _ = await complete_without_loops(provider, again, None, None)
+                completion, _ = await complete_without_loops(provider, _warmer(request), None, None)
     except TimeoutError as error:
         raise ModelError("model_timed_out", "The model did not answer within the configured time.") from error
     if completion.outcome is not Outcome.COMPLETE:

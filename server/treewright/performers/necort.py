@@ -13,7 +13,8 @@ The core, `NashEquilibriumRecursiveChat`, is run unedited. What it needs is supp
 - it turns a failed call into the text of an answer: ours raises;
 - it reads a rating by gluing all digits before the first full stop together (a reply such as "8 of 10" becomes
   810, cut to 10): the reply to a rating is reduced to its first number before the core sees it, and one without a
-  number from 0 to 10 is a failure, not a neutral 5;
+  number from 0 to 10 is a failure, not a neutral 5. A model that can be held to a shape is held to one number, since a
+  small one writes prose instead;
 - it imports `openai` and `requests` and uses neither once `_call_api` is replaced: where they are not installed,
   empty modules stand in while it is imported. `numpy` it does need.
 
@@ -54,13 +55,16 @@ _loaded: dict[tuple[str, float, float], type[Any]] = {}
 class Chat(Protocol):
     """Calls a language model; blocking. Raises `ModelError` when it cannot."""
 
-    def __call__(self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint) -> str:
+    def __call__(
+        self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint, *, rating: bool
+    ) -> str:
         """Return the model's answer.
 
         Args:
             messages: role and content of each.
             temperature: 0 to 2.
             endpoint: where to call, and whether with the operator's key.
+            rating: whether a number from 0 to 10 is asked for, to which a model may be held.
         """
         ...
 
@@ -143,10 +147,11 @@ class _Run:
             return next(self._replays)
         endpoint = self._endpoints[self._calls % len(self._endpoints)]
         self._calls += 1
-        text = self._chat(messages, temperature, endpoint).strip()
+        rating = bool(messages) and _RATING_MARK in messages[-1]["content"]
+        text = self._chat(messages, temperature, endpoint, rating=rating).strip()
         if not text:
             raise ModelError("model_empty", "The model answered with nothing.")
-        return _rating(text) if messages and _RATING_MARK in messages[-1]["content"] else text
+        return _rating(text) if rating else text
 
     def record_ratings(self, responses: Sequence[str], matrix: Any) -> None:
         """Note which texts were rated and how; later calls are answered from them."""

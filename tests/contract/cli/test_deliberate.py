@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.contract.cli.terminal import Command, command
+from tests.patience import within
 from tests.unit.app.paid_endpoint import paid_endpoint
 
 SCORES = "correctness: 0.8, evidence: 0.7, novelty: 0.5, clarity: 0.9, bias_resistance: 0.6, actionability: 0.7, coverage: 0.6"
@@ -84,6 +85,51 @@ def test_ctrl_c_keeps_everything(treewright: Command, isolated_home: Path) -> No
         assert running.returncode == 130, out + err
         assert "Everything is kept. Go on with: treewright deliberate --session" in err
     assert "A draft that stays." in treewright("deliberate", "--session", "last", "--show").out
+
+
+@pytest.mark.requirement("deliberation:cli:nothing-ignored")
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--session", "{}", "Another question?"], "A question belongs to a new session"),
+        (["--session", "{}", "--stages", "A"], "--stages belongs to a new session"),
+        (["--session", "{}", "--show", "--export"], "--show and --export are two things to do"),
+        (["--session", "{}", "--force"], "--force is for --move"),
+        (["--session", "{}", "--arg", "content=x"], "--arg is for --call"),
+        (["Why?", "--stages", ", ,"], "--stages names no stage"),
+        (["--session", "{}", "--mode", "subagent"], "The mode is serial and cannot be changed"),
+        (["--import", "/no/such"], "/no/such cannot be read: No such file or directory."),
+    ],
+)
+def test_what_has_no_part_in_a_call_is_refused_and_not_passed_over(
+    treewright: Command, given: list[str], told: str
+) -> None:
+    session = treewright("deliberate", "Why?", "--mode", "serial").json()["session_id"]
+    ran = treewright("deliberate", *(part.format(session) for part in given))
+    assert ran.code == 2
+    assert told in ran.err
+    assert len(treewright("deliberate", "--list").out.splitlines()) == 1, "no session was begun"
+
+
+@pytest.mark.requirement("deliberation:cli:nothing-ignored")
+def test_a_mode_can_be_given_to_a_session_that_has_none_yet(treewright: Command) -> None:
+    session = treewright("deliberate", "Why?").json()["session_id"]
+    assert (
+        treewright("deliberate", "--session", session, "--mode", "serial").json()["next_tool"]
+        == "begin_thought"
+    )
+    assert treewright("deliberate", "--session", session, "--mode", "serial").code == 0
+
+
+@pytest.mark.requirement("deliberation:cli:nothing-ignored")
+@pytest.mark.parametrize(("model", "code"), [("nope", 2), ("local:/no/such.gguf", 4)])
+def test_no_session_is_begun_for_a_model_that_is_not_there(
+    treewright: Command, model: str, code: int
+) -> None:
+    ran = treewright("deliberate", "Why?", "--model", model)
+    assert ran.code == code
+    assert "There is no" in ran.err and ".." not in ran.err
+    assert treewright("deliberate", "--list", "--format", "json").json() == []
 
 
 @pytest.mark.requirement("deliberation:cli:by-script")
@@ -166,7 +212,7 @@ def test_resume_points_to_the_right_command(treewright: Command) -> None:
 
 def say(master: int, wanted: str, answer: str, seen: list[str]) -> None:
     """Wait until a terminal shows a text, then type an answer."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + within(20)
     while wanted not in "".join(seen)[int(seen[0]) :]:
         assert time.monotonic() < deadline, f"{wanted!r} not in {''.join(seen[1:])[-600:]!r}"
         if select.select([master], [], [], 0.2)[0]:
@@ -189,12 +235,16 @@ def test_a_person_is_taken_through_step_by_step(treewright: Command, tmp_path: P
     seen = ["0"]
     try:
         say(master, "Mode", "serial\n", seen)
-        say(master, "single dot", "Cache reads.\n.\n", seen)
+        assert "to the user" not in "".join(seen), "words for an agent are not shown to a person"
+        say(master, "single dot", ".\n", seen)
+        say(master, "That could not be read: a plain text is wanted", "Cache reads.\n.\n", seen)
         say(master, "The text:", "It rests on nothing.\n.\n", seen)
         say(master, "The whole new text", "Cache reads that repeat.\n.\n", seen)
         say(master, "Scores", f"{SCORES}\n", seen)
-        say(master, "The text:", "\x04", seen)
-        assert running.wait(20) == 0
+        say(master, "The text:", "half a sentence\n", seen)
+        running.send_signal(2)
+        say(master, "Go on with: treewright deliberate --session", "", seen)
+        assert running.wait(20) == 130
     finally:
         running.kill()
         running.wait()

@@ -26,7 +26,7 @@ ANSWER = {
 
 
 def form(text: str = TEXT) -> Form:
-    found = form_for(LENS.asks, text, "Move?")
+    found = form_for(LENS, text, "Move?")
     assert found
     return found
 
@@ -38,7 +38,10 @@ def test_a_quotation_can_only_be_a_sentence_of_the_text() -> None:
         "enum": ["It is always cheaper.", "Orders grow by a third!", "Nobody is needed."]
     }
     assert schema["required"] == [one.key for one in LENS.asks]
-    assert len(form("Yes. " * 3 + "Well, no. " * 2).schema()["properties"]["claim"]["enum"]) == 2, "each once"
+    assert form("Yes. Yes. Move it now. Move it now.").schema()["properties"]["claim"]["enum"] == [
+        "Move it now."
+    ]
+    assert form("Yes. No.").schema()["properties"]["claim"]["enum"] == ["Yes.", "No."]
     many = " ".join(f"Sentence {number}." for number in range(90))
     assert len(form(many).schema()["properties"]["claim"]["enum"]) == CHOICES_MOST
     assert form(" ").schema()["properties"]["claim"]["enum"] == [" "], "a grammar needs one choice at least"
@@ -47,7 +50,7 @@ def test_a_quotation_can_only_be_a_sentence_of_the_text() -> None:
 @pytest.mark.requirement("deliberation:autopilot:forms")
 def test_every_shipped_opening_begins_its_answer_and_no_answer_runs_on() -> None:
     for lens in load_lenses().lenses.values():
-        found = form_for(lens.asks, TEXT, "Move?")
+        found = form_for(lens, TEXT, "Move?")
         assert found
         for one in lens.asks:
             pattern = found.schema()["properties"][one.key].get("pattern")
@@ -70,6 +73,21 @@ def test_a_critique_reads_as_lines_with_the_quotation_in_quotes() -> None:
         "Claim: “It is always cheaper.”\nFails: It fails when traffic is low.\nInstead: Cheaper above 5 servers."
     )
     assert form().text({"claim": "", "instead": 5}) == "Instead: 5"
+
+
+@pytest.mark.requirement("deliberation:autopilot:forms")
+def test_an_answer_that_only_repeats_what_was_there_says_nothing() -> None:
+    copied = {**ANSWER, "fails": "It fails when orders grow by a third!", "instead": "Move the queue first."}
+    assert form().text(copied) == "Claim: “It is always cheaper.”\nInstead: Move the queue first."
+    told = LENS.asks[2].ask
+    twice = {**ANSWER, "fails": "It fails when traffic is low.", "instead": "It fails when traffic is low."}
+    assert form().text(twice).count("traffic") == 1
+    assert LENS.guidance.split(". ")[0] not in form().text(
+        {**ANSWER, "instead": f"{LENS.guidance.split('. ')[0]}."}
+    )
+    assert form().text({**ANSWER, "fails": "Nobody is needed.", "instead": told}) == "", (
+        "a quotation alone is no critique"
+    )
 
 
 class Scripted:
@@ -116,6 +134,16 @@ def test_an_answer_cut_by_its_bound_ends_with_a_whole_sentence() -> None:
     long = f"{whole} " + "And then the cost per order is far above " * 9
     local = Scripted("local", (json.dumps({**ANSWER, "fails": long[:ANSWER_MOST]}), Outcome.COMPLETE))
     assert f"\nFails: {whole}\n" in ask(local, form=form())
+
+
+@pytest.mark.requirement("deliberation:autopilot:runs-on")
+def test_a_critique_that_says_nothing_is_asked_for_once_more_and_then_is_a_fault() -> None:
+    nothing = (json.dumps({**ANSWER, "fails": "Nobody is needed.", "instead": TEXT}), Outcome.COMPLETE)
+    provider = Scripted("local", nothing, (json.dumps(ANSWER), Outcome.COMPLETE))
+    assert ask(provider, form=form()) == form().text(ANSWER)
+    assert provider.asked[1].temperature == 0.7
+    with pytest.raises(ModelError):
+        ask(Scripted("local", nothing, nothing), form=form())
 
 
 @pytest.mark.requirement("deliberation:autopilot:runs-on")

@@ -15,6 +15,8 @@ from treewright.deliberate.engine import Deliberation
 from treewright.deliberate.ports import Endpoint
 from treewright.deliberate.utility import DIMENSIONS
 from treewright.errors import ModelError
+from treewright.models.scripted import ScriptedAnswer, ScriptedProvider
+from treewright.performers.deliberation import ProviderChat
 from treewright.performers.necort import PINNED_COMMIT, NecortNegotiator, fault_of, vendored_checkout
 
 STAND_IN = str(Path(__file__).parents[2] / "fixtures" / "necort_stand_in")
@@ -29,9 +31,12 @@ class Model:
         self.calls: list[tuple[Sequence[dict[str, str]], float, Endpoint]] = []
         self.threads: set[int] = set()
 
-    def __call__(self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint) -> str:
+    def __call__(
+        self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint, *, rating: bool
+    ) -> str:
         self.calls.append((messages, temperature, endpoint))
         self.threads.add(threading.get_ident())
+        assert rating is ("Rate this response" in messages[-1]["content"])
         content = messages[-1]["content"]
         if "Rate this response" in content:
             rated = content.rpartition("Response being rated:")[2] or content
@@ -95,10 +100,27 @@ def test_a_rating_that_is_none_is_a_failure_and_not_a_neutral_value(said: str) -
     assert caught.value.code == "model_bad_response"
 
 
+@pytest.mark.requirement("deliberation:necort:ratings")
+def test_a_model_that_can_be_held_to_a_shape_rates_with_one_number() -> None:
+    provider = ScriptedProvider(
+        [
+            ScriptedAnswer(text='{"rating": 7}', when="Rate this", times=None),
+            ScriptedAnswer(text="Cache.", times=None),
+        ]
+    )
+    chat = ProviderChat(lambda _: provider, asyncio.run)
+    found = NecortNegotiator(chat).negotiate("Which cache?", 3, [ENDPOINT], STAND_IN)
+    assert found.ratings == pytest.approx([0.7] * 3)
+    shaped = [request.schema is not None for request in provider.requests]
+    assert shaped == [False] * 3 + [True] * 6
+
+
 @pytest.mark.requirement("deliberation:necort:equilibrium-honest")
 def test_a_choice_by_average_is_not_called_an_equilibrium() -> None:
     class Split(Model):
-        def __call__(self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint) -> str:
+        def __call__(
+            self, messages: Sequence[dict[str, str]], temperature: float, endpoint: Endpoint, *, rating: bool
+        ) -> str:
             self.calls.append((messages, temperature, endpoint))
             if "Rate this response" not in messages[-1]["content"]:
                 return f"answer {temperature:.1f}"
@@ -125,7 +147,7 @@ def test_the_blocking_core_runs_off_the_event_loop() -> None:
 
 @pytest.mark.requirement("deliberation:necort:failed-call")
 def test_a_failed_call_is_raised_and_never_becomes_an_answer() -> None:
-    def dead(_messages: Any, _temperature: float, _endpoint: Endpoint) -> str:
+    def dead(messages: Any, temperature: float, endpoint: Endpoint, *, rating: bool) -> str:
         raise ModelError("model_unreachable", "the endpoint is down")
 
     with pytest.raises(ModelError, match="down"):

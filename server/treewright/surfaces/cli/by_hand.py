@@ -13,6 +13,12 @@ _TEXT_OF = {
     "submit_critique": ("text", "Your critique"),
     "refine_current_thought": ("new_content", "The whole new text"),
 }
+_TO_A_PERSON = {
+    "awaiting_mode": "Choose how to think; it cannot be changed later.",
+    "finalized": "The session is finished. Its file stays where it is, or moves.",
+}
+"""What the table of next steps words for an agent that speaks with a user."""
+
 _SCORES = "Scores, 0 to 1, such as: correctness: 0.8, clarity 0.7"
 
 
@@ -22,17 +28,28 @@ def by_hand(tools: Deliberation, session: str) -> int:
     try:
         while True:
             step = tools.next_action(session)
-            say(f"\n{step['message']}")
+            say(f"\n{_TO_A_PERSON.get(str(step.get('situation')), step['message'])}")
             if not step["ok"] or not step["next_tool"]:
                 return 0
             reply = _take(tools, session, step)
             if reply.get("converged_reason"):
                 say(f"Converged: {reply['converged_reason']}")
             if not reply["ok"]:
-                say(reply["message"], err=True)
+                say(_refused(reply), err=True)
     except (EOFError, click.Abort):
         say(f"\nGo on with: treewright deliberate --session {session}")
         return 0
+    except KeyboardInterrupt:
+        say(f"\nWhat was sent is kept. Go on with: treewright deliberate --session {session}", err=True)
+        raise
+
+
+def _refused(reply: Reply) -> str:
+    """Say to a person why a step was not taken: what to send, without the names of tools."""
+    if reply["code"] != "retry_with_clarification":
+        return str(reply["message"])
+    example = f", such as: {reply['example']}" if reply.get("example") else ""
+    return f"That could not be read: {reply['shape']} is wanted{example}"
 
 
 def _take(tools: Deliberation, session: str, step: Reply) -> Reply:

@@ -77,6 +77,7 @@ def deliberate(question: str, session: str, form: str, quiet: bool, **given: Any
     action is printed as JSON, and --call takes it.
     """
     app = Treewright("cli")
+    _refuse_what_has_no_part(question, session, given)
     session = _found(app, session) if session else ""
     acted = _act(app, session, form, **given)
     if acted is not None:
@@ -95,6 +96,43 @@ def deliberate(question: str, session: str, form: str, quiet: bool, **given: Any
             return by_hand(desk.tools, session)
         say(json.dumps({**desk.tools.next_action(session), "session_id": session}, ensure_ascii=False))
     return 0
+
+
+_ACTS = {
+    "list_them": "--list",
+    "show": "--show",
+    "export": "--export",
+    "keep": "--keep",
+    "move": "--move",
+    "import_file": "--import",
+    "import_home": "--import-home",
+    "tool": "--call",
+}
+_OF_A_NEW_SESSION = {"stages": "--stages", "overrides": "--set", "seed_from": "--seed-from"}
+
+
+def _refuse_what_has_no_part(question: str, session: str, given: dict[str, Any]) -> None:
+    """Refuse what would be passed over in silence.
+
+    Raises:
+        click.UsageError: it names what does not go together.
+    """
+    acts = [flag for name, flag in _ACTS.items() if given[name] not in (None, False, "")]
+    if len(acts) > 1:
+        raise click.UsageError(f"{' and '.join(acts)} are two things to do: give them one after the other.")
+    new = [flag for name, flag in _OF_A_NEW_SESSION.items() if given[name]] + ["A question"] * bool(question)
+    if new and (session or acts):
+        raise click.UsageError(
+            f"{new[0]} belongs to a new session, and {(['--session', *acts])[-1]} is about one that exists."
+        )
+    if given["force"] and given["move"] is None:
+        raise click.UsageError("--force is for --move.")
+    if given["arguments"] and not given["tool"]:
+        raise click.UsageError("--arg is for --call.")
+    if given["stages"] and not given["stages"].strip(" ,"):
+        raise click.UsageError(
+            "--stages names no stage: write names with commas between, such as Analysis,Conclusion."
+        )
 
 
 def _act(app: Treewright, session: str, form: str, **given: Any) -> int | None:
@@ -142,14 +180,20 @@ def _argument(pair: str) -> tuple[str, str]:
         try:
             value = read_regular_text(Path(value[1:]).expanduser())
         except (OSError, UnicodeDecodeError) as fault:
-            raise click.UsageError(f"{value[1:]} cannot be read: {fault}") from fault
+            raise click.UsageError(f"{value[1:]} cannot be read: {_why(fault)}.") from fault
     return name.strip(), value
+
+
+def _why(fault: OSError | UnicodeDecodeError) -> str:
+    return (fault.strerror or str(fault)) if isinstance(fault, OSError) else "it is not UTF-8"
 
 
 def _opened(app: Treewright, tools: Any, question: str, session: str, **given: Any) -> tuple[str, Reply]:
     """Start a session, or take one up."""
     if session:
         reply: Reply = tools.resume_session(session)
+        if reply["ok"] and given["mode"] and given["mode"] != reply.get("mode"):
+            reply = tools.set_session_mode(session, given["mode"])
         return session, reply
     stages = [name.strip() for name in given["stages"].split(",") if name.strip()]
     if given["seed_from"]:
@@ -245,7 +289,7 @@ def _import(app: Treewright, path: Path, form: str) -> int:
     try:
         text = read_regular_text(path.expanduser())
     except (OSError, UnicodeDecodeError) as fault:
-        raise click.UsageError(f"{path} cannot be read: {fault}") from fault
+        raise click.UsageError(f"{path} cannot be read: {_why(fault)}.") from fault
     with app.deliberation() as desk:
         return _told(desk.tools.import_session(text), form)
 

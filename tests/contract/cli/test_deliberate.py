@@ -198,7 +198,7 @@ def test_a_deep_think_home_is_imported(treewright: Command, tmp_path: Path) -> N
     (home / "sessions" / "a.json").write_text(json.dumps(document), encoding="utf-8")
     ran = treewright("deliberate", "--import-home", DEEP_THINK_HOME=str(home))
     assert ran.code == 0, ran.err
-    assert "1 of 1 sessions are here." in ran.out
+    assert "1 of 1 session is here." in ran.out
     assert len(treewright("deliberate", "--list", "--format", "json").json()) == 2
 
 

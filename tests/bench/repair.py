@@ -208,6 +208,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--data", type=Path, help="HumanEvalPack-python.jsonl")
+    parser.add_argument("--problems", type=Path, help="a JSON list of problems, fields as of Problem")
     parser.add_argument("--own", action="store_true", help="the repository's own problems")
     parser.add_argument("--half", choices=("dev", "held", "both"), default="both")
     parser.add_argument("--only", nargs="*", default=[], help="names that must appear in the problem's name")
@@ -221,7 +222,10 @@ def main() -> None:
     parser.add_argument("--host", choices=("forks", "kernels"), default="forks")
     parser.add_argument("--show", action="store_true", help="print what went wrong (development half only)")
     options = parser.parse_args()
-    problems = own_problems() if options.own else human_eval_pack(options.data)
+    if options.problems:
+        problems = [Problem(**row) for row in json.loads(options.problems.read_text(encoding="utf-8"))]
+    else:
+        problems = own_problems() if options.own else human_eval_pack(options.data)
     for parity, half in ((0, "dev"), (1, "held")):
         if options.half in (half, "both"):
             chosen = [one for index, one in enumerate(problems) if index % 2 == parity]

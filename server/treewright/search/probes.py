@@ -8,6 +8,7 @@ whether two programs agree on it is of interest.
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ from treewright.search.literal import NotReadable, read_value
 
 MOST_PROBES = 48
 _SMALL = 60
+_MOST_CROSSED = 6
 
 
 def probe_plan(plan: Plan) -> Plan:
@@ -26,6 +28,7 @@ def probe_plan(plan: Plan) -> Plan:
         plan: the visible checks.
     """
     per_check = [list(_varied(check)) for check in plan.checks if check.kind is CheckKind.VALUE]
+    per_check.append(list(_crossed(plan)))
     chosen: dict[tuple[str, str], None] = {}
     for turn in range(max(map(len, per_check), default=0)):
         for variants in per_check:
@@ -49,7 +52,7 @@ def _varied(check: Check) -> Iterator[tuple[str, str]]:
     if call is None:
         return
     readable = []
-    for index, arg in enumerate(call.args):
+    for index, arg in enumerate(_arguments(call)):
         try:
             readable.append((index, read_value(arg)))
         except NotReadable:
@@ -59,15 +62,48 @@ def _varied(check: Check) -> Iterator[tuple[str, str]]:
         for stream in streams:
             if turn < len(stream):
                 index, value = stream[turn]
-                args = [ast.unparse(arg) for arg in call.args]
-                args[index] = repr(value)
-                yield check.context, f"{ast.unparse(call.func)}({', '.join(args)})"
+                yield check.context, _with_argument(call, index, repr(value))
+
+
+def _crossed(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Calls of one check with an argument of another: both are of the right kind."""
+    calls: list[tuple[str, ast.Call]] = []
+    for check in plan.checks[:_MOST_CROSSED]:
+        with contextlib.suppress(SyntaxError):
+            call = _innermost_call(parse_expression(check.evaluate).body)
+            if call is not None and check.kind is CheckKind.VALUE:
+                calls.append((check.context, call))
+    for context, call in calls:
+        count = len(_arguments(call))
+        for _, other in calls:
+            if other is call or count < 2 or len(_arguments(other)) != count:
+                continue
+            for index, arg in enumerate(_arguments(other)):
+                yield context, _with_argument(call, index, ast.unparse(arg))
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    """Arguments by position, then those by keyword."""
+    return [*call.args, *(one.value for one in call.keywords)]
+
+
+def _with_argument(call: ast.Call, index: int, text: str) -> str:
+    """The text of a call with one argument replaced."""
+    args = [ast.unparse(arg) for arg in _arguments(call)]
+    args[index] = text
+    for number, one in enumerate(call.keywords, len(call.args)):
+        args[number] = f"{one.arg}={args[number]}" if one.arg else f"**{args[number]}"
+    return f"{ast.unparse(call.func)}({', '.join(args)})"
 
 
 def _innermost_call(tree: ast.expr) -> ast.Call | None:
     """The first call with arguments that can be read, outside in."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and node.args and isinstance(node.func, (ast.Name, ast.Attribute)):
+        if (
+            isinstance(node, ast.Call)
+            and _arguments(node)
+            and isinstance(node.func, (ast.Name, ast.Attribute))
+        ):
             if isinstance(node.func, ast.Name) and node.func.id in (
                 "list",
                 "sorted",

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from operator import eq
 
 from treewright.search.candidates import change_size
-from treewright.search.checks import Observation, Plan
+from treewright.search.checks import Observation, ObservedStatus, Plan
 from treewright.search.mutate.usage import degenerate, unread_names
+from treewright.search.plain import Drained, Opaque, Subclassed, decode
 from treewright.search.ports import Screener, Trace
 from treewright.search.probes import probe_plan
 from treewright.search.repair import Mutant, Screened
@@ -53,6 +54,9 @@ FAULT_BITS = 3.0
 UNREAD_BITS = 1.5
 """Bits for each name that the change leaves unread; gained for each that it takes into use."""
 
+KIND_BITS = 4.0
+"""Bits for answering every generated input with a value of a kind that no check expects."""
+
 DEGENERATE_BITS = 3.0
 """Bits for each expression such as `x - x`."""
 
@@ -77,14 +81,16 @@ def rank(
     behaviours: list[tuple[object, ...]] = [() for _ in passing]
     faults = [0.0 for _ in passing]
     same = [0.0 for _ in passing]
+    kinds = [0.0 for _ in passing]
     if len(passing) > 1 and probes.checks:
         traces = screener.screen([program, *(one.mutant.source for one in passing)], probes)
         behaviours = [_behaviour(trace, probes) for trace in traces[1:]]
         before = _fault_share(traces[0], probes)
         start = _behaviour(traces[0], probes)
         same = [sum(map(eq, start, one)) / len(start) for one in behaviours]
+        kinds = [_odd_kinds(trace, plan) for trace in traces[1:]]
         faults = [max(0.0, _fault_share(trace, probes) - before) for trace in traces[1:]]
-    costs = [_cost(program, one, fault) for one, fault in zip(passing, faults, strict=True)]
+    costs = [_cost(program, one, fault, odd) for one, fault, odd in zip(passing, faults, kinds, strict=True)]
     shares = _shares([cost.bits for cost in costs], behaviours)
     order = sorted(
         range(len(passing)), key=lambda index: (-shares[behaviours[index]], costs[index].bits, index)
@@ -108,11 +114,11 @@ class _Cost:
     note: str
 
 
-def _cost(program: str, one: Screened, fault: float) -> _Cost:
+def _cost(program: str, one: Screened, fault: float, kind: float) -> _Cost:
     size, odd = change_size(program, one.mutant.source), _oddity(program, one.mutant.source)
     more = EDIT_BITS * (len(one.mutant.edits) - 1)
-    bits = one.mutant.cost + SIZE_BITS * size + odd + FAULT_BITS * fault + more
-    return _Cost(bits, size, f"bits {bits:.2f} size {size} odd {odd:.1f} fault {fault:.2f}")
+    bits = one.mutant.cost + SIZE_BITS * size + odd + FAULT_BITS * fault + KIND_BITS * kind + more
+    return _Cost(bits, size, f"bits {bits:.2f} size {size} odd {odd:.1f} fault {fault:.2f} kind {kind:.2f}")
 
 
 def _oddity(before: str, after: str) -> float:
@@ -145,6 +151,29 @@ def _shown(observed: Observation | None) -> object:
     if observed is None:
         return "absent"
     return (observed.status.value, repr(observed.value), observed.error)
+
+
+def _odd_kinds(trace: Trace, plan: Plan) -> float:
+    """Share of the answers that are of a kind which none of the checks expects."""
+    expected = {type(check.expected) for check in plan.checks if check.operator in _EQUAL}
+    if not expected or any(check.operator not in _EQUAL for check in plan.checks):
+        return 0.0
+    if expected & {int, float, bool}:
+        expected |= {int, float} | ({bool} if bool in expected else set())
+    shown = [_kind(one) for one in trace.observations if one.status is ObservedStatus.VALUE]
+    return sum(kind is not None and kind not in expected for kind in shown) / max(len(shown), 1)
+
+
+_EQUAL = ("==", "close")
+
+
+def _kind(observed: Observation) -> type | None:
+    """The type of an answer; None where it cannot be told."""
+    try:
+        value = decode(observed.value)
+    except (ValueError, TypeError, IndexError, RecursionError, OverflowError):
+        return None
+    return None if isinstance(value, (Opaque, Subclassed, Drained)) else type(value)
 
 
 def _fault_share(trace: Trace, plan: Plan) -> float:

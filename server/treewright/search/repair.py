@@ -21,6 +21,7 @@ from treewright.search.mutate.digest import program_digest
 from treewright.search.mutate.edit import Edit, apply_splices
 from treewright.search.mutate.facts import Material
 from treewright.search.mutate.site import Site
+from treewright.search.mutate.unknown import missing_names
 from treewright.search.ports import Trace
 from treewright.search.suspicion import line_costs
 from treewright.search.symptoms import discounts
@@ -100,6 +101,7 @@ class _Base:
     edits: tuple[str, ...]
     parent: str | None
     lines: dict[int, float]
+    missing: frozenset[str] = frozenset()
 
 
 @dataclass(order=True, slots=True)
@@ -162,7 +164,9 @@ class Repair:
         tree = parse_program(program)
         executed = {one.check_id: one.lines for one in baseline.observations}
         passed = {verdict.check_id: verdict.passed for verdict in self.start.verdicts}
-        self._push(_Base(program, 0.0, 0.0, (), None, line_costs(tree, executed, passed)))
+        self._push(
+            _Base(program, 0.0, 0.0, (), None, line_costs(tree, executed, passed), _missing(self.start))
+        )
 
     # The queue
 
@@ -212,7 +216,7 @@ class Repair:
 
     def _push(self, base: _Base) -> None:
         site = Site(base.source)
-        material = Material(site, self._strings)
+        material = Material(site, self._strings, base.missing)
         for cost, edit in edits_of(site, material, base.lines, self._discounts):
             total = base.cost + cost
             self._queue.append(_Queued(total - base.worth, next(self._order), total, base, edit, site))
@@ -274,6 +278,7 @@ class Repair:
             screened.mutant.edits,
             screened.mutant.id,
             self._lines_of(screened, trace),
+            _missing(screened),
         )
         self._bases += 1
         self._push(base)
@@ -287,9 +292,8 @@ class Repair:
             self._bases += 1
             mutant = screened.mutant
             cost = mutant.cost + _SECOND_EDIT_BITS
-            self._push(
-                _Base(mutant.source, cost, 0.0, mutant.edits, mutant.id, self._lines_of(screened, trace))
-            )
+            lines, missing = self._lines_of(screened, trace), _missing(screened)
+            self._push(_Base(mutant.source, cost, 0.0, mutant.edits, mutant.id, lines, missing))
         del self._waiting[:_WIDEN_AT_ONCE]
 
     def _lines_of(self, screened: Screened, trace: Trace) -> dict[int, float]:
@@ -320,6 +324,11 @@ def verdicts_of(checks: Sequence[Check], trace: Trace) -> tuple[tuple[Verdict, .
     by_id: dict[str, Observation] = {one.check_id: one for one in trace.observations}
     verdicts = tuple(judge(check, by_id.get(check.id)) for check in checks)
     return verdicts, sum(verdict.gap for verdict in verdicts)
+
+
+def _missing(screened: Screened) -> frozenset[str]:
+    """Names that a program did not find where checks failed."""
+    return missing_names(verdict.message for verdict in screened.verdicts if not verdict.passed)
 
 
 def _signature(screened: Screened) -> tuple[object, ...]:

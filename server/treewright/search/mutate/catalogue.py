@@ -18,6 +18,7 @@ from treewright.search.mutate import (
     conditions,
     constants,
     donors,
+    everywhere,
     forms,
     insertions,
     names,
@@ -25,6 +26,7 @@ from treewright.search.mutate import (
     returns,
     slices,
     statements,
+    unknown,
 )
 from treewright.search.mutate.edit import Edit
 from treewright.search.mutate.facts import Material
@@ -48,6 +50,8 @@ FAMILIES: tuple[Family, ...] = (
     insertions.propose,
     donors.propose,
     forms.propose,
+    unknown.propose,
+    everywhere.propose,
 )
 
 UNREAD_BITS = 2.0

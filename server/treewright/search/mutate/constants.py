@@ -64,7 +64,7 @@ def _other_numbers(value: float, donors: Sequence[float]) -> Iterator[tuple[str,
     yield from (("constant.donor", number, 0.0) for number in donors)
     yield from (("constant.common", number, 0.0) for number in (0, 1, 2, -1, 10, value + 2, value - 2))
     yield from (("constant.common", number, 0.5) for number in (value * 2, value // 2))
-    yield "constant.common", value * 10, 1.0
+    yield from (("constant.common", number, 1.0) for number in (value * 10, value // 10, value * 100))
 
 
 def _names(node: ast.Constant, site: Site) -> Iterator[Edit]:

@@ -15,10 +15,14 @@ class Material:
     Args:
         site: the program.
         check_strings: strings that appear in the checks, for constants that are nearly one of them.
+        missing: names that the running program did not find.
     """
 
-    def __init__(self, site: Site, check_strings: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, site: Site, check_strings: tuple[str, ...] = (), missing: frozenset[str] = frozenset()
+    ) -> None:
         self.site = site
+        self.missing = missing
         self.check_strings = check_strings
         self._by_function: dict[ast.AST, _Donors] = {}
 

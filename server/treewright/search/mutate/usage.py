@@ -51,6 +51,8 @@ def degenerate(tree: ast.AST) -> int:
                 found += _same(left, right)
             case ast.Assign(targets=[target], value=value):
                 found += ast.unparse(target) == ast.unparse(value)
+            case ast.Expr(value=ast.Name() | ast.Attribute() | ast.BinOp() | ast.Compare() | ast.Subscript()):
+                found += 1
             case ast.If(test=ast.Constant()) | ast.IfExp(test=ast.Constant()):
                 found += 1
             case _:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from treewright.counted import counted
 from treewright.errors import RequestError
 from treewright.explore.seeding import Seed, entry_text, read_seeds
 from treewright.presets.schema import Preset
@@ -162,7 +163,7 @@ def chain_report(
         f"- language: {language}",
     ]
     lines.append(
-        f"- spend: {spend.get('usd', 0.0):.4f} USD, {int(spend.get('tokens', 0))} tokens, {int(spend.get('calls', 0))} calls"
+        f"- spend: {spend.get('usd', 0.0):.4f} USD, {counted(int(spend.get('tokens', 0)), 'token')}, {counted(int(spend.get('calls', 0)), 'call')}"
     )
     lines += ["", "| stage | carried in | runs | status | deliverable |", "| --- | --- | --- | --- | --- |"]
     for stage in stages:

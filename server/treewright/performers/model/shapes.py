@@ -31,7 +31,7 @@ PLAIN_CLAUSE = r"[ !#-\-/-9<-\[\]-~]"
 """The same without what ends a clause: full stop, colon, semicolon."""
 GAP = "…"
 """Stands in a form for the words that the model brings."""
-CLAUSE_MOST = 90
+CLAUSE_MOST = 130
 """A character of a text that a model with an English root may write: without it a small one slips into its mother tongue."""
 
 Schema = dict[str, Any]
@@ -75,7 +75,7 @@ def _form_pattern(form: str, most: int) -> str:
     """Return the pattern of a sentence with gaps; a gap before the last one stays inside its clause."""
     *before, last = (re.sub(r"([.?()*+|\[\]])", r"\\\1", part) for part in form.split(GAP))
     first = "".join(f"{part}{PLAIN_CLAUSE}{{3,{CLAUSE_MOST}}}" for part in before[:-1])
-    left = max(CLAUSE_MOST, most - len(form) - CLAUSE_MOST * (len(before) - 1))
+    left = max(90, most - len(form) - CLAUSE_MOST * (len(before) - 1))
     return f"{first}{before[-1]}{PLAIN}{{8,{left}}}{last}"
 
 

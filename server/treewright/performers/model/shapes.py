@@ -27,12 +27,13 @@ FIELDS_PER_PART = 5
 """Fields that a small model fills in at once without losing the thread."""
 
 PLAIN = r"[ !#-\[\]-~]"
+"""A character of a text that a model with an English root may write: without it a small one slips into its mother tongue."""
 PLAIN_CLAUSE = r"[ !#-\-/-9<-\[\]-~]"
 """The same without what ends a clause: full stop, colon, semicolon."""
 GAP = "…"
 """Stands in a form for the words that the model brings."""
 CLAUSE_MOST = 130
-"""A character of a text that a model with an English root may write: without it a small one slips into its mother tongue."""
+"""Characters of a gap that is not the last one."""
 
 Schema = dict[str, Any]
 

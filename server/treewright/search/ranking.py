@@ -77,20 +77,9 @@ def rank(
     """
     if not passing:
         return (), 0
-    probes = probe_plan(plan)
-    behaviours: list[tuple[object, ...]] = [() for _ in passing]
-    faults = [0.0 for _ in passing]
-    same = [0.0 for _ in passing]
-    kinds = [0.0 for _ in passing]
-    if len(passing) > 1 and probes.checks:
-        traces = screener.screen([program, *(one.mutant.source for one in passing)], probes)
-        behaviours = [_behaviour(trace, probes) for trace in traces[1:]]
-        before = _fault_share(traces[0], probes)
-        start = _behaviour(traces[0], probes)
-        same = [sum(map(eq, start, one)) / len(start) for one in behaviours]
-        kinds = [_odd_kinds(trace, plan) for trace in traces[1:]]
-        faults = [max(0.0, _fault_share(trace, probes) - before) for trace in traces[1:]]
-    costs = [_cost(program, one, fault, odd) for one, fault, odd in zip(passing, faults, kinds, strict=True)]
+    seen = _shown_on_probes(program, plan, passing, screener)
+    behaviours = [one.behaviour for one in seen]
+    costs = [_cost(program, one, shown) for one, shown in zip(passing, seen, strict=True)]
     shares = _shares([cost.bits for cost in costs], behaviours)
     order = sorted(
         range(len(passing)), key=lambda index: (-shares[behaviours[index]], costs[index].bits, index)
@@ -100,9 +89,44 @@ def rank(
     for index in order:
         cost, behaviour = costs[index], behaviours[index]
         group = numbers.setdefault(behaviour, len(numbers))
-        note = f"{cost.note} group {shares[behaviour]:.2f} same {same[index]:.2f}"
+        note = f"{cost.note} group {shares[behaviour]:.2f} same {seen[index].same:.2f}"
         ordered.append(Ranked(passing[index].mutant, cost.size, cost.bits, group, note))
     return tuple(ordered), len(numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What one program shows on generated inputs.
+
+    Attributes:
+        behaviour: what it answers, one item an input.
+        same: share of the inputs where it does as the starting program does.
+        fault: share where it raises or hangs, beyond that of the starting program.
+        odd: share of answers of a kind that no check expects.
+    """
+
+    behaviour: tuple[object, ...] = ()
+    same: float = 0.0
+    fault: float = 0.0
+    odd: float = 0.0
+
+
+def _shown_on_probes(
+    program: str, plan: Plan, passing: Sequence[Screened], screener: Screener
+) -> list[_Shown]:
+    """Run passing programs on generated inputs; one alone has no rival and is not run."""
+    probes = probe_plan(plan)
+    if len(passing) < 2 or not probes.checks:
+        return [_Shown() for _ in passing]
+    first, *traces = screener.screen([program, *(one.mutant.source for one in passing)], probes)
+    start, before = _behaviour(first, probes), _fault_share(first, probes)
+    found = []
+    for trace in traces:
+        behaviour = _behaviour(trace, probes)
+        same = sum(map(eq, start, behaviour)) / len(start)
+        fault = max(0.0, _fault_share(trace, probes) - before)
+        found.append(_Shown(behaviour, same, fault, _odd_kinds(trace, plan)))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +138,12 @@ class _Cost:
     note: str
 
 
-def _cost(program: str, one: Screened, fault: float, kind: float) -> _Cost:
+def _cost(program: str, one: Screened, shown: _Shown) -> _Cost:
     size, odd = change_size(program, one.mutant.source), _oddity(program, one.mutant.source)
     more = EDIT_BITS * (len(one.mutant.edits) - 1)
-    bits = one.mutant.cost + SIZE_BITS * size + odd + FAULT_BITS * fault + KIND_BITS * kind + more
-    return _Cost(bits, size, f"bits {bits:.2f} size {size} odd {odd:.1f} fault {fault:.2f} kind {kind:.2f}")
+    bits = one.mutant.cost + SIZE_BITS * size + odd + FAULT_BITS * shown.fault + KIND_BITS * shown.odd + more
+    note = f"bits {bits:.2f} size {size} odd {odd:.1f} fault {shown.fault:.2f} kind {shown.odd:.2f}"
+    return _Cost(bits, size, note)
 
 
 def _oddity(before: str, after: str) -> float:

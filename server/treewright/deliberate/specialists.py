@@ -96,11 +96,12 @@ class Brief:
                     f"{framing(role)} (weight {weight:.1f})"
                     for role, weight in zip(self.roles, self.weights, strict=True)
                 ),
-                f"Question: {self.question}\nStage: {self.stage}",
                 parts["context"].format(digest=self.digest).strip() if self.digest else "",
                 parts["focus"].format(focus=self.focus).strip() if self.focus else "",
                 parts["seed"].format(text=self.seed).strip() if self.seed else "",
-                f"Lenses to hold the answer against:\n{self.lenses}",
+                f"The answer will be attacked from these sides; do not name them:\n{self.lenses}",
+                f"Stage: {self.stage}\nQuestion: {self.question}",
+                "Write one complete answer for this stage in plain text, at most 200 words.",
             )
             if part
         )

@@ -178,7 +178,9 @@ def is_done(run: Path) -> bool:
     """Tell whether there is nothing more to do."""
     found = readers(run) if run.exists() else []
     chain = (run / "CHAIN_REPORT.md").exists() or bool(sorted(run.glob("stage*")))
-    ended = bool(found) and all(each.tree.status in (*FINAL, Status.ROUNDS_EXHAUSTED, Status.WIDTH_CAP_REACHED) for each in found)
+    ended = bool(found) and all(
+        each.tree.status in (*FINAL, Status.ROUNDS_EXHAUSTED, Status.WIDTH_CAP_REACHED) for each in found
+    )
     return ended and (not chain or (run / "CHAIN_REPORT.md").exists())
 
 

@@ -54,7 +54,7 @@ def _sync(descriptor):
     return _real_sync(descriptor)
 os.fdatasync = _sync
 """
-    done = planted("audit", project, "--out", "ended", "-q", prelude=prelude)
+    done = planted("audit", project, "--out", "ended", "-q", "--concurrency", "1", prelude=prelude)
     assert done.code == 130, done
     assert "Traceback" not in done.err
     assert planted("resume", "ended", "-q").code == 0

@@ -75,7 +75,7 @@ def states(data: bytes, start: int, end: int) -> Iterator[bytes]:
 def test_whatever_a_power_cut_leaves_of_a_run_it_opens_with_all_that_was_acknowledged(
     planted: Planted, project: Path, tmp_path: Path
 ) -> None:
-    assert planted("audit", project, "--out", "run", "-q").code == 0
+    assert planted("audit", project, "--out", "run", "-q", "--concurrency", "1").code == 0
     data = (tmp_path / "run" / JOURNAL).read_bytes()
     spans = appends(tmp_path / "run")
     assert len(spans) > 10

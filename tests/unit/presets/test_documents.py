@@ -107,7 +107,7 @@ def test_a_missing_half_and_an_unlisted_page_are_told(docs: Path) -> None:
     [
         ("[English](page.md) · 中文", "中文", ["1:1: E604 a banner with a link to page.md is missing from the first five lines"]),
         ("## 第二节", "### 第二节", ["7:1: E605 the heading should have level 2, as Second on line 7 there"]),
-        ("## 第二节\n", "", ["1:1: E605 1 headings here, 2 in the source"]),
+        ("## 第二节\n", "", ["1:1: E605 1 heading here, 2 in the source"]),
         ("treewright validate  # 检查全部", "treewright check  # 检查全部", ["9:1: E606 the code block differs from the one on line 9 of the source"]),
         ("```sh\n", "```bash\n", ["9:1: E606 the code block differs from the one on line 9 of the source"]),
         ("`--format json`", "`--格式 json`", ["1:1: E607 the machine token `--format json` of the source is missing here (1 times)", "5:30: E607 the machine token `--格式 json` is not in the source"]),

@@ -26,16 +26,15 @@ help: ## list what can be made
 audit: runtime ## audit TARGET=path offline (without TARGET: a small flawed sample project)
 	@$(BIN)/treewright audit "$(TARGET)" $(ARGS)
 
-test: dev node lint types extension-check extension-test ## every gate: set-up, linters, types, all tests, the editor
+test: dev node lint types extension-check extension-test ## every gate: set-up, linters, types, all tests
 	@$(PYTEST) -q -n $(JOBS) -m "not soak and not bench" tests $(ARGS) || { \
 	  echo "== What failed is run once more, alone: some tests measure time, and two workers share the machine ==" ; \
 	  $(PYTEST) -q --last-failed --last-failed-no-failures none -m "not soak and not bench" tests $(ARGS); }
-	@$(MAKE) --no-print-directory test-editor
 
 test-editor: dev node ## the extension in a real VS Code 1.100.3 in a real browser
 	@cd extension && npm run --silent test:host && npm run --silent test:e2e
 
-test-all: test ## test, a recent VS Code too, and first use with nothing prepared
+test-all: test test-editor ## test, a recent VS Code too, and first use with nothing prepared
 	@cd extension && npm run --silent test:full
 	@cd extension && CODE_SERVER=4.139.1 npm run --silent test:host && CODE_SERVER=4.139.1 npm run --silent test:e2e
 

@@ -9,7 +9,7 @@ from tests.unit.performers.briefs import brief
 from tests.unit.performers.growing_runs import project
 from treewright.explore.rules.lexicon import KINDS, find
 from treewright.explore.tasks import TaskKind
-from treewright.performers.model import compose, shapes, small
+from treewright.performers.model import compose, forms, shapes, small
 from treewright.performers.model.evidence import Document, Excerpt, Span
 from treewright.performers.model.material import read_material
 from treewright.performers.model.performer import Sizes, in_letters_of
@@ -103,10 +103,10 @@ def test_framings_have_statements_of_different_forms_and_a_reply_in_another_is_n
     asked = {
         letter: brief(TaskKind.PROPOSE, "brainstorm", letter=letter) for letter in LETTERS if letter != "X"
     }
-    forms = [tuple(small.statement_forms(each)) for each in asked.values()]
-    assert len(set(forms)) == 12 and all(forms)
+    wanted = [tuple(forms.statement_forms(each)) for each in asked.values()]
+    assert len(set(wanted)) == 12 and all(wanted)
     style = Style(close=True, plain=True)
-    schema = shapes.propose_schema(asked["E"], style, Excerpt({}), small.statement_forms(asked["E"]))
+    schema = shapes.propose_schema(asked["E"], style, Excerpt({}), forms.statement_forms(asked["E"]))
     statement = schema["properties"]["proposals"]["items"]["properties"]["statement"]
     assert re.search(statement["pattern"], "Allow only one test a day: the team learns which one lies.")
     assert not re.search(statement["pattern"], "Allow only one test a day, and it works.")
@@ -121,12 +121,12 @@ def test_framings_have_statements_of_different_forms_and_a_reply_in_another_is_n
 def test_every_form_can_be_filled_in(preset: str) -> None:
     asked = [brief(TaskKind.PROPOSE, preset, letter=letter) for letter in LETTERS if letter != "X"]
     own = brief(TaskKind.DERIVE, preset)
-    forms = [form for each in asked for form in small.statement_forms(each)]
-    forms += [form for name in own.preset.node_schema for form in shapes.forms_of(own, name)]
+    wanted = [form for each in asked for form in forms.statement_forms(each)]
+    wanted += [form for name in own.preset.node_schema for form in forms.forms_of(own, name)]
     style = Style(close=True, plain=True)
-    for form in forms:
+    for form in wanted:
         pattern = style.text(shapes.ITEM_MOST, [form])["pattern"]
-        assert re.search(pattern, form.replace(shapes.GAP, "the words of the model")), form
+        assert re.search(pattern, form.replace(forms.GAP, "the words of the model")), form
         assert not re.search(pattern, "something else altogether that it would rather say"), form
         assert not [hit for kind in KINDS for hit in find(kind, form, "en")], (
             "it is not sent back for our own words"
@@ -136,7 +136,9 @@ def test_every_form_can_be_filled_in(preset: str) -> None:
         for name in own.preset.node_schema
     )
     german = own.model_copy(update={"language": own.language.model_copy(update={"output": "de"})})
-    assert not any(shapes.forms_of(german, name) for name in own.preset.node_schema)
+    assert not any(forms.forms_of(german, name) for name in own.preset.node_schema)
+    proposing = asked[0].model_copy(update={"language": german.language})
+    assert forms.statement_forms(asked[0]) and not forms.statement_forms(proposing)
 
 
 def test_only_english_roots_in_english_letters_are_held_to_them() -> None:

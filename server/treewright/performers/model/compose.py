@@ -9,7 +9,7 @@ from treewright.performers.model import small as close
 from treewright.performers.model.evidence import Excerpt
 from treewright.performers.model.material import Lead
 from treewright.performers.model.prompts import prompt, small
-from treewright.performers.model.shapes import Style, about_field, shown_field, verbatim
+from treewright.performers.model.shapes import Style, about_field, children_of, shown_field, verbatim
 from treewright.presets.schema import Preset
 
 COMMON_ENDS = "====="
@@ -149,7 +149,7 @@ def propose_task(brief: Brief, style: Style, *, citing: bool = True, places: Seq
     need = framing.requirement
     if style.close:
         return "\n".join([close.propose_task(brief, citing=citing, places=places), *_demands(brief)])
-    count = 1 if brief.task.replaces else max(1, need.children)
+    count = children_of(brief)
     label = preset.subject_label
     parts = [
         prompt(

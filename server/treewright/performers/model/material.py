@@ -11,7 +11,8 @@ from pathlib import Path
 from treewright.explore.focus import locate
 from treewright.explore.tasks import Brief, GroundResult, TaskKind
 from treewright.performers.model.evidence import Document, Excerpt, Span, around, chunks, cost, merged
-from treewright.performers.model.small import children_of, line_signs
+from treewright.performers.model.shapes import children_of
+from treewright.performers.model.small import line_signs
 from treewright.performers.model.surroundings import Note, function_notes, notes_in, test_texts
 from treewright.performers.static.languages import SUFFIXES
 from treewright.presets.framings import LETTERS

@@ -20,6 +20,7 @@ from treewright.models.provider import Provider
 from treewright.performers.model import compose, results, shapes, small
 from treewright.performers.model.calls import Caller, Course, KeptAnswers
 from treewright.performers.model.evidence import Excerpt, Span, merged
+from treewright.performers.model.forms import statement_forms
 from treewright.performers.model.lookup import Lookup, external
 from treewright.performers.model.material import Material, holding, read_material
 from treewright.performers.model.prompts import prompt
@@ -234,7 +235,7 @@ class ModelPerformer:
         excerpt = material.excerpt(brief, self._sizes.evidence)
         if self._sizes.style.close:
             excerpt.favoured = material.places_for(brief, excerpt)
-        forms = small.statement_forms(brief) if self._sizes.style.plain else ()
+        forms = statement_forms(brief) if self._sizes.style.plain else ()
         schema = shapes.propose_schema(brief, self._sizes.style, excerpt, forms)
         leads = material.facts_for(brief, excerpt)
         of_text = material.spec.kind == "artifact" and bool(excerpt.favoured)

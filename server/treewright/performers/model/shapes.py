@@ -5,7 +5,6 @@ are for models that decode under a grammar: lines to cite are listed as choices 
 itself comes to an end. What the engine fills in by itself (framing, provisional verdict, the offline mark) is never asked for.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from treewright.explore.rules.text import as_text
 from treewright.explore.tasks import Brief, TaskKind
 from treewright.performers.model.evidence import Excerpt
+from treewright.performers.model.forms import PLAIN, form_pattern, forms_of
 from treewright.performers.model.prompts import small_text
 from treewright.presets.schema import DIM_MAXIMUM, FieldRule, Preset
 
@@ -25,15 +25,6 @@ CHOICES_MOST = 40
 """Lines that a close answer may choose among."""
 FIELDS_PER_PART = 5
 """Fields that a small model fills in at once without losing the thread."""
-
-PLAIN = r"[ !#-\[\]-~]"
-"""A character of a text that a model with an English root may write: without it a small one slips into its mother tongue."""
-PLAIN_CLAUSE = r"[ !#-\-/-9<-\[\]-~]"
-"""The same without what ends a clause: full stop, colon, semicolon."""
-GAP = "…"
-"""Stands in a form for the words that the model brings."""
-CLAUSE_MOST = 130
-"""Characters of a gap that is not the last one."""
 
 Schema = dict[str, Any]
 
@@ -61,7 +52,7 @@ class Style:
             return {"type": "string"}
         found: Schema = {"type": "string", "minLength": 1, "maxLength": most}
         if forms:
-            found["pattern"] = f"^({'|'.join(_form_pattern(form, most) for form in forms)})$"
+            found["pattern"] = f"^({'|'.join(form_pattern(form, most) for form in forms)})$"
         elif self.plain:
             found["pattern"] = f"^{PLAIN}{{1,{most}}}$"
         return found
@@ -70,14 +61,6 @@ class Style:
         """Return the schema of a list of texts."""
         found: Schema = {"type": "array", "items": self.text(ITEM_MOST, forms), "minItems": least}
         return {**found, "maxItems": most} if self.close else found
-
-
-def _form_pattern(form: str, most: int) -> str:
-    """Return the pattern of a sentence with gaps; a gap before the last one stays inside its clause."""
-    *before, last = (re.sub(r"([.?()*+|\[\]])", r"\\\1", part) for part in form.split(GAP))
-    first = "".join(f"{part}{PLAIN_CLAUSE}{{3,{CLAUSE_MOST}}}" for part in before[:-1])
-    left = max(90, most - len(form) - CLAUSE_MOST * (len(before) - 1))
-    return f"{first}{before[-1]}{PLAIN}{{8,{left}}}{last}"
 
 
 def closed_object(properties: dict[str, Schema]) -> Schema:
@@ -181,10 +164,15 @@ def ground_schema(
 # --- propose --------------------------------------------------------------------------------------------
 
 
+def children_of(brief: Brief) -> int:
+    """Return how many proposals are asked of a framing: one for one that is replaced."""
+    return 1 if brief.task.replaces or brief.framing is None else max(1, brief.framing.requirement.children)
+
+
 def propose_schema(brief: Brief, style: Style, excerpt: Excerpt, forms: Sequence[str] = ()) -> Schema:
     """Return the shape of what a framing brings; `forms` are the sentences that a statement may be."""
     need = brief.framing.requirement if brief.framing else None
-    children = 1 if brief.task.replaces or need is None else max(1, need.children)
+    children = children_of(brief)
     one: dict[str, Schema] = {"statement": style.text(STATEMENT_MOST, forms)}
     if style.close:  # what it rests on is thought of first
         one = {"evidence": style.text(ITEM_MOST), **one}
@@ -259,13 +247,6 @@ def field_schema(rule: FieldRule, style: Style, forms: Sequence[str] = ()) -> Sc
     if style.close and rule.min_sentences > 1:
         return style.items(rule.min_sentences, rule.min_sentences + 1, forms)
     return style.text(forms=forms)
-
-
-def forms_of(brief: Brief, name: str) -> list[str]:
-    """Return the sentences that a small model may write for a field; none for any, and for a root that is not English."""
-    if brief.language.output != "en":
-        return []
-    return [form for form in small_text(brief.preset.name, "forms", name).split("|") if form]
 
 
 def supports_name(field: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 
 from treewright.explore.merging import cosine, trigrams
 from treewright.explore.tasks import Brief
+from treewright.performers.model.forms import forms_of, statement_forms
 from treewright.performers.model.prompts import small, small_text
-from treewright.performers.model.shapes import Schema, forms_of, shown_field
+from treewright.performers.model.shapes import Schema, children_of, shown_field
 from treewright.presets.schema import Preset
 from treewright.tree.body import FieldValue
 
@@ -40,24 +41,6 @@ def question(brief: Brief) -> str:
         return asked.replace("$it", it_of(brief))
     note = preset.framing_notes.get(framing.letter, "") or framing.look_for[preset.root_kind]
     return f"{framing.title}: {framing.prompt}\n{note}"
-
-
-def statement_forms(brief: Brief) -> list[str]:
-    """Return the sentences that a statement may be, so that framings do not say the same; empty for any.
-
-    A small model asked for something unusual gives the usual answer; what begins with `Do without` cannot be it. The gap after a
-    colon or `so` has it say how, or what follows.
-    """
-    if brief.framing is None or brief.task.replaces or brief.language.output != "en":
-        return []
-    return [
-        form for form in small_text(brief.preset.name, "openings", brief.framing.letter).split("|") if form
-    ]
-
-
-def children_of(brief: Brief) -> int:
-    """Return how many proposals are asked of a framing: one for one that is replaced."""
-    return 1 if brief.task.replaces or brief.framing is None else max(1, brief.framing.requirement.children)
 
 
 def line_signs(brief: Brief) -> re.Pattern[str] | None:

@@ -67,9 +67,9 @@ class Growing:
         loaded: Loaded,
         chosen: Chosen,
         configuration: Configuration,
-        concurrency: int,
+        concurrency: int | None,
     ) -> None:
-        """Take over an open run; use `start` or `resume`."""
+        """Take over an open run; use `start` or `resume`. Without a concurrency it is the performer's, or the configured one."""
         self.context = context
         self.writer = writer
         self.loaded = loaded
@@ -77,7 +77,7 @@ class Growing:
         self.notices: list[Notice] = [*loaded.notices, *chosen.notices]
         self.explorer = Explorer(writer.tree, loaded.materials, writer, loaded.priority)
         self._chosen = chosen
-        self._concurrency = concurrency
+        self._concurrency = concurrency or chosen.at_once or configuration.settings.explore.concurrency
         self._runner: Runner | None = None
         self._stop_asked = False
 
@@ -220,14 +220,7 @@ def start(
     ).folder
     writer = RunWriter.create(folder, context.surface)
     try:
-        growing = Growing(
-            context,
-            writer,
-            loaded,
-            chosen,
-            configuration,
-            _concurrency(request.concurrency, chosen, configuration),
-        )
+        growing = Growing(context, writer, loaded, chosen, configuration, request.concurrency)
         started = _started(request, configuration, loaded, root, chosen, settled)
         writer.stage([*growing.explorer.begin(started), terms, *seeds])
         writer.commit()
@@ -312,10 +305,6 @@ def _caps(request: ExplorationRequest, configuration: Configuration) -> Caps:
     )
 
 
-def _concurrency(asked: int | None, chosen: Chosen, configuration: Configuration) -> int:
-    return asked or chosen.at_once or configuration.settings.explore.concurrency
-
-
 def _refuse_taken(out: Path | None) -> None:
     """Refuse an output folder that holds a run: a finished one for good, another with a hint to resume it."""
     if out is None or not (out / JOURNAL).exists():
@@ -350,14 +339,7 @@ def resume(context: Context, request: ResumeRequest) -> Growing:
     chosen = choose_performer(context, loaded.materials.preset, model, configuration, workspace)
     writer = RunWriter.open(folder, context.surface)
     try:
-        growing = Growing(
-            context,
-            writer,
-            loaded,
-            chosen,
-            configuration,
-            _concurrency(request.concurrency, chosen, configuration),
-        )
+        growing = Growing(context, writer, loaded, chosen, configuration, request.concurrency)
         options: dict[str, object] = {"language_source": settled.source}
         if request.min_novelty_ratio is not None:
             options["min_novelty_ratio"] = request.min_novelty_ratio

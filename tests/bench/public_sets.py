@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -148,13 +148,23 @@ def semgrep(root: Path) -> Iterator[Sample]:
 
 
 def _notes(code: str, cwes: dict[str, frozenset[int]]) -> Iterator[Mark]:
+    for mark, found in _noted(code, cwes, _NOTE, rules=2):
+        yield replace(mark, vulnerable=found[1] == "ruleid")
+
+
+def _noted(
+    code: str, cwes: dict[str, frozenset[int]], note: re.Pattern[str], *, rules: int
+) -> Iterator[tuple[Mark, re.Match[str]]]:
+    """Yield what each note marks, up to the next note, as vulnerable; the group `rules` of a note names its rules."""
     lines = code.splitlines()
-    rows = [(number, found) for number, text in enumerate(lines, 1) if (found := _NOTE.search(text))]
+    rows = [(number, found) for number, text in enumerate(lines, 1) if (found := note.search(text))]
     for index, (number, found) in enumerate(rows):
         ends = next((later for later, _ in rows[index + 1 :] if later > number + 1), len(lines) + 1)
-        numbers = frozenset().union(*(cwes.get(rule.strip(), frozenset()) for rule in found[2].split(",")))
+        numbers = frozenset().union(
+            *(cwes.get(rule.strip(), frozenset()) for rule in found[rules].split(","))
+        )
         if numbers:
-            yield Mark(number + 1, min(ends - 1, number + _REACH), numbers, found[1] == "ruleid")
+            yield Mark(number + 1, min(ends - 1, number + _REACH), numbers, True), found
 
 
 def sonar(root: Path) -> Iterator[Sample]:
@@ -229,13 +239,7 @@ def bearer(root: Path) -> Iterator[Sample]:
 
 
 def _expected(code: str, cwes: dict[str, frozenset[int]]) -> Iterator[Mark]:
-    lines = code.splitlines()
-    rows = [(number, found) for number, text in enumerate(lines, 1) if (found := _EXPECTED.search(text))]
-    for index, (number, found) in enumerate(rows):
-        ends = next((later for later, _ in rows[index + 1 :] if later > number + 1), len(lines) + 1)
-        numbers = frozenset().union(*(cwes.get(rule.strip(), frozenset()) for rule in found[1].split(",")))
-        if numbers:
-            yield Mark(number + 1, min(ends - 1, number + _REACH), numbers, True)
+    return (mark for mark, _ in _noted(code, cwes, _EXPECTED, rules=1))
 
 
 def llm_sec_eval(root: Path) -> Iterator[Sample]:

@@ -102,21 +102,20 @@ def newer_names(source: Source, node: ast.AST) -> Change | None:
 @recipe("key-derived-in-few-rounds")
 def memory_raised(source: Source, node: ast.AST) -> Change | None:
     """Memory and blocks of argon2 and scrypt become sufficient ones."""
-    if not isinstance(node, ast.Call):
-        return None
     enough = {"memory_cost": "65536", "r": "8", "n": "2**15", "N": "2**15", "rounds": "600000"}
-    for keyword in node.keywords:
-        if keyword.arg in enough:
-            return replace(source, keyword.value, enough[keyword.arg])
-    return None
+    return _first_keyword(source, node, enough)
 
 
 @recipe("key-too-short")
 def exponent_and_curve(source: Source, node: ast.AST) -> Change | None:
     """The usual exponent, a curve of 256 bits."""
+    return _first_keyword(source, node, {"e": "65537", "public_exponent": "65537", "curve": '"p256"'})
+
+
+def _first_keyword(source: Source, node: ast.AST, better: dict[str, str]) -> Change | None:
+    """Give a call's first keyword that is named here its new value."""
     if not isinstance(node, ast.Call):
         return None
-    better = {"e": "65537", "public_exponent": "65537", "curve": '"p256"'}
     for keyword in node.keywords:
         if keyword.arg in better:
             return replace(source, keyword.value, better[keyword.arg])

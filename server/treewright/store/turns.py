@@ -63,10 +63,10 @@ def _wait_in_line(path: Path, descriptor: int, line: Path, patience: "_Patience"
         while not try_lock(descriptor):
             patience.wait(pause)
             pause = min(pause * 1.25, _LONGEST_WAIT_S)
-        with contextlib.suppress(
-            OSError
-        ):  # others then wait for their timeout from the last turn that they saw
-            os.utime(path)
+        with contextlib.suppress(OSError):
+            os.utime(
+                path
+            )  # where it cannot be set, others wait for their timeout from the last turn that they saw
     finally:
         close_lock(place)
 
